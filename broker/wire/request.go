@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kbin"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// AppendRequest appends a whole request frame: size, header, body, at the version that is set on the request.
+func AppendRequest(dst []byte, clientID string, correlationID int32, req kmsg.Request) []byte {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = kbin.AppendInt16(dst, req.Key())
+	dst = kbin.AppendInt16(dst, req.GetVersion())
+	dst = kbin.AppendInt32(dst, correlationID)
+	dst = kbin.AppendString(dst, clientID)
+	if req.IsFlexible() {
+		dst = append(dst, 0) // no tags
+	}
+	dst = req.AppendTo(dst)
+	return EndFrame(dst, start, 0)
+}
+
+// NewRequest makes an empty request of the header's key and version; false for a key that is not in the table.
+func NewRequest(h RequestHeader) (kmsg.Request, bool) {
+	var req kmsg.Request
+	if h.Key == KeyRaft || h.Key == KeyQuorum {
+		req = &PrivateRequest{key: h.Key}
+	} else if req = h.Key.Request(); req == nil {
+		return nil, false
+	}
+	req.SetVersion(h.Version)
+	return req, true
+}
+
+// DecodeRequest reads a body that [Set.ParseRequest] returned. Strings are copies, byte fields views into body.
+// Every truncated or hostile body is an error, upon which the connection must be closed.
+func DecodeRequest(h RequestHeader, body []byte) (kmsg.Request, error) {
+	req, ok := NewRequest(h)
+	if !ok {
+		return nil, fmt.Errorf("decode request with key %d: unknown key", h.Key)
+	}
+	if err := Decode(req, body); err != nil {
+		return nil, fmt.Errorf("decode %s request version %d of %d bytes: %w", h.Key.Name(), h.Version, len(body), err)
+	}
+	return req, nil
+}
