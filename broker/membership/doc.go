@@ -1,0 +1,24 @@
+// Package membership is one broker's side of belonging to the cluster: it registers, sends heartbeats, asks to be unfenced
+// when it is ready, stops serving as a leader when it has lost the quorum, and asks to be let go before it stops.
+//
+// It is not the controller (broker/metactl decides who is fenced) and sends nothing itself: [Machine.Step] takes an event and
+// the time and returns effects, in the order in which the caller must carry them out. The caller (broker/server,
+// broker/sim) owns the connection to the quorum leader, the clock and the files.
+//
+//	             registered             image shows us unfenced
+//	Registering ------------> Fenced -------------------------> Active
+//	     ^                      ^ |                                | |
+//	     | stale epoch          | | fenced again, or lost          | | Shutdown
+//	     +----------------------+ +<-------------------------------+ v
+//	                                                            Leaving ---> Left
+//
+// # Rules
+//
+//  1. At most one request is in flight. A reply carries the ticket of its request; a late one, of a request that was given up, is ignored.
+//  2. The session is measured from the moment a heartbeat that succeeded was sent, the controller measures from the moment it
+//     arrived. So a broker stops serving as a leader no later than the controller may give its partitions to another.
+//  3. A broker asks to be unfenced only after [Ready] (its logs are open) and after its image holds its own registration.
+//  4. After a stale-epoch answer it registers anew and serves nothing until the new epoch is in its own image.
+//  5. The previous broker epoch is sent once: in the first registration of a process that follows a clean stop.
+//  6. It stops as soon as the controller lets it go, or after the shutdown limit: leaders it could not hand over move by fencing.
+package membership
