@@ -1,0 +1,31 @@
+package config
+
+// transactionRows are the broker settings of transactions.
+var transactionRows = []Def{
+	{Name: "add.partitions.to.txn.retry.backoff.max.ms", Type: Int, Default: text("100"), Valid: atLeast(0), Meaning: Ignored,
+		Doc: "Longest pause between tries to add a partition to a transaction inside the broker."},
+	{Name: "add.partitions.to.txn.retry.backoff.ms", Type: Int, Default: text("20"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "First pause between tries to add a partition to a transaction inside the broker."},
+	{Name: "transaction.abort.timed.out.transaction.cleanup.interval.ms", Type: Int, Default: text("10000"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "Time between two looks for transactions to abort."},
+	{Name: "transaction.max.timeout.ms", Type: Int, Default: text("900000"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "Largest timeout that a transactional producer may ask for."},
+	{Name: "transaction.partition.verification.enable", Type: Bool, Default: text("true"), Update: ClusterWide, Meaning: Ignored,
+		Doc: "Whether a leader asks the coordinator if a transaction is really open."},
+	{Name: "transaction.remove.expired.transaction.cleanup.interval.ms", Type: Int, Default: text("3600000"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "Time between two looks for transactional ids to forget."},
+	{Name: "transaction.state.log.load.buffer.size", Type: Int, Default: text("5242880"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "Bytes read at once while a transaction coordinator loads."},
+	{Name: "transaction.state.log.min.isr", Type: Int, Default: text("2"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "In-sync replicas that the transaction topic demands."},
+	{Name: "transaction.state.log.num.partitions", Type: Int, Default: text("50"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "Partitions of the transaction topic when it comes into being."},
+	{Name: "transaction.state.log.replication.factor", Type: Short, Default: text("3"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "Replicas of the transaction topic when it comes into being."},
+	{Name: "transaction.state.log.segment.bytes", Type: Int, Default: text("104857600"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "Segment size of the transaction topic."},
+	{Name: "transaction.two.phase.commit.enable", Type: Bool, Default: text("false"), Meaning: Ignored,
+		Doc: "Whether producers may take part in two-phase commits."},
+	{Name: "transactional.id.expiration.ms", Type: Int, Default: text("604800000"), Valid: atLeast(1), Meaning: Ignored,
+		Doc: "Time after which an unused transactional id is forgotten."},
+}
