@@ -17,6 +17,8 @@ var ErrMagic = errors.New("unsupported magic")
 var ErrTooLarge = errors.New("decompressed records exceed the limit")
 
 var (
+	errRecord = errors.New("malformed record")
+
 	errEmpty = io.EOF
 	errCut   = fmt.Errorf("record batch ends early: %w", io.ErrUnexpectedEOF)
 )

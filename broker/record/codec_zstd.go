@@ -1,0 +1,69 @@
+package record
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxZstdWindow is the largest window that a frame may ask for: 2^27, as zstd's own decoders and so Java's.
+const maxZstdWindow = 1 << 27
+
+// firstZstdGuess is the room made at first for a frame that does not say how large it is: so many times its bytes.
+const firstZstdGuess = 8
+
+var zstdReaders sync.Pool
+
+// decompressZstd decodes in memory, never as a stream: so the window that a frame claims is never allocated, only what
+// it really holds. A frame without its size is tried again with more room each time, up to the limit.
+func decompressZstd(dst, src []byte, max int) ([]byte, error) {
+	z, ok := zstdReaders.Get().(*zstd.Decoder)
+	if !ok {
+		var err error
+		z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxZstdWindow), zstd.WithDecodeAllCapLimit(true))
+		if err != nil {
+			return dst, err
+		}
+	}
+	defer zstdReaders.Put(z)
+	start := len(dst)
+	for room := firstZstdGuess * len(src); ; room *= firstZstdGuess {
+		room = min(room, max-start)
+		dst = grow(dst[:start], room, max)
+		limited := dst[:start:min(cap(dst), max)]
+		out, err := z.DecodeAll(src, limited)
+		if err == nil {
+			return out, nil
+		}
+		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+			return dst[:start], err
+		}
+		if cap(limited) >= max {
+			return dst[:start], ErrTooLarge
+		}
+	}
+}
+
+// zstdWriters has a pool for each of the library's levels.
+var zstdWriters [zstd.SpeedBestCompression + 1]sync.Pool
+
+func compressZstd(dst, src []byte, level int) ([]byte, error) {
+	if level == 0 {
+		level = 3 // Kafka's default
+	}
+	speed := zstd.EncoderLevelFromZstd(level)
+	pool := &zstdWriters[speed]
+	z, ok := pool.Get().(*zstd.Encoder)
+	if !ok {
+		var err error
+		z, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(speed), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
+		if err != nil {
+			return dst, err
+		}
+	}
+	dst = z.EncodeAll(src, dst)
+	pool.Put(z)
+	return dst, nil
+}
