@@ -1,0 +1,144 @@
+package group
+
+import (
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// OffsetDelete, key 47, version 0 (KIP-496). The group must have no members.
+func (m *Machine) deleteOffsets(now Time, t Ticket, req *kmsg.OffsetDeleteRequest) {
+	resp := req.ResponseKind().(*kmsg.OffsetDeleteResponse)
+	g := m.groups[req.Group]
+	switch {
+	case req.Group == "":
+		resp.ErrorCode = int16(kafka.InvalidGroupID)
+	case g == nil:
+		resp.ErrorCode = int16(kafka.GroupIDNotFound)
+	case g.state == Dead:
+		resp.ErrorCode = int16(kafka.CoordinatorNotAvailable)
+	case g.state != Empty && g.protocolType != consumerProtocol:
+		resp.ErrorCode = int16(kafka.NonEmptyGroup)
+	}
+	if resp.ErrorCode != 0 {
+		m.answer(t, resp)
+		return
+	}
+	var records []Record
+	for i := range req.Topics {
+		rt := kmsg.NewOffsetDeleteResponseTopic()
+		rt.Topic = req.Topics[i].Topic
+		for _, p := range req.Topics[i].Partitions {
+			rp := kmsg.NewOffsetDeleteResponseTopicPartition()
+			rp.Partition = p.Partition
+			k := kafka.TopicPartition{Topic: rt.Topic, Partition: p.Partition}
+			_, has := g.offsets[k.Topic][k.Partition]
+			switch {
+			case g.subscribed(k.Topic):
+				rp.ErrorCode = int16(kafka.GroupSubscribedToTopic)
+			case has || g.pendingCommits[k].count > 0:
+				records = append(records, offsetTombstone(g.id, k.Topic, k.Partition))
+			}
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	if len(records) == 0 {
+		m.answer(t, resp)
+		return
+	}
+	m.append(g, records, func(_ Time, code kafka.ErrorCode) {
+		if code != kafka.None {
+			resp.ErrorCode, resp.Topics = int16(code), nil
+		}
+		m.answer(t, resp)
+	})
+}
+
+// subscribed tells whether members consume the topic. When that cannot be known, a group of consumers consumes all.
+func (g *group) subscribed(topic string) bool {
+	switch {
+	case len(g.members) == 0:
+		return false
+	case g.topics == nil:
+		return g.protocolType == consumerProtocol
+	}
+	return g.topics[topic]
+}
+
+// Expire deletes offsets whose retention is over, and groups of which nothing is left. At most limit records are handed
+// out; more tells that another call would find more.
+//
+// Retention of an offset runs from
+//
+//	the time the group became empty, in a group that has had members
+//	its commit, in a group that never had any
+//	its commit, in a stable group of consumers that does not subscribe to the topic any more
+//
+// and an explicit expiry of the commit overrides it. Nothing else expires. An offset that is being committed again, or a
+// group with a write on its way, is left for the next time.
+func (m *Machine) Expire(now Time, limit int) (more bool) {
+	for _, g := range m.sorted() {
+		if g.state == Dead || g.writes > 0 {
+			continue
+		}
+		if limit <= 0 {
+			return true
+		}
+		limit -= m.expireGroup(now, g)
+	}
+	return false
+}
+
+func (m *Machine) expireGroup(now Time, g *group) (handedOut int) {
+	emptySince := g.state == Empty && g.protocolType != "" && g.since >= 0
+	canExpire := g.state == Empty || g.state == Stable && g.topics != nil
+	var records []Record
+	kept := 0
+	g.offsets.each(func(topic string, p int32, o offset) {
+		from := o.committed
+		if emptySince {
+			from = g.since
+		}
+		over := now.Wall-from >= kafka.Timestamp(m.config.Retention.Milliseconds())
+		if o.expires != kafka.NoTimestamp {
+			over = now.Wall >= o.expires
+		}
+		if !canExpire || !over || g.subscribed(topic) {
+			kept++
+			return
+		}
+		records = append(records, offsetTombstone(g.id, topic, p))
+	})
+	switch {
+	case kept == 0 && g.state == Empty && len(g.pending) == 0:
+		return m.deleteGroup(g, nil)
+	case len(records) > 0:
+		m.append(g, records, nil)
+	}
+	return len(records)
+}
+
+// DropOffsets deletes the offsets of topics that are gone, those on their way to the log included, at most limit of them;
+// more tells that another call would find more. gone is asked with the topic's name and the id that was committed, zero if
+// it is not known.
+func (m *Machine) DropOffsets(gone func(topic string, id kafka.TopicID) bool, limit int) (more bool) {
+	for _, g := range m.sorted() {
+		if g.state == Dead {
+			continue
+		}
+		if limit <= 0 {
+			return true
+		}
+		var records []Record
+		g.eachKey(func(k kafka.TopicPartition, id kafka.TopicID) {
+			if gone(k.Topic, id) {
+				records = append(records, offsetTombstone(g.id, k.Topic, k.Partition))
+			}
+		})
+		if len(records) > 0 {
+			m.append(g, records, nil)
+			limit -= len(records)
+		}
+	}
+	return false
+}
