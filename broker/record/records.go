@@ -48,10 +48,26 @@ func (r *Record) Headers() iter.Seq2[[]byte, []byte] {
 type frame struct {
 	timestampDelta     int64
 	offsetDelta        int32
-	keyStart, keyEnd   int // keyEnd < keyStart: null
-	valStart, valEnd   int // valEnd < valStart: null
+	keyStart, keyEnd   int // keyEnd -1: null
+	valStart, valEnd   int // valEnd -1: null
 	headerCount        int
 	headersStart, next int // the headers are [headersStart, next)
+}
+
+// key is a view, nil when null.
+func (f *frame) key(data []byte) []byte {
+	if f.keyEnd < 0 {
+		return nil
+	}
+	return data[f.keyStart:f.keyEnd:f.keyEnd]
+}
+
+// value is a view, nil when null.
+func (f *frame) value(data []byte) []byte {
+	if f.valEnd < 0 {
+		return nil
+	}
+	return data[f.valStart:f.valEnd:f.valEnd]
 }
 
 // parseFrame reads the record at b[at:] and checks that its parts fill the length that it claims exactly, so that every
@@ -183,13 +199,7 @@ func (it *Iterator) Next() bool {
 	d := it.data
 	it.rec = Record{
 		Offset: it.batch.BaseOffset() + kafka.Offset(f.offsetDelta), Timestamp: it.timestamp(f.timestampDelta),
-		HeaderCount: f.headerCount, headers: d[f.headersStart:f.next],
-	}
-	if f.keyEnd >= 0 {
-		it.rec.Key = d[f.keyStart:f.keyEnd:f.keyEnd]
-	}
-	if f.valEnd >= 0 {
-		it.rec.Value = d[f.valStart:f.valEnd:f.valEnd]
+		Key: f.key(d), Value: f.value(d), HeaderCount: f.headerCount, headers: d[f.headersStart:f.next],
 	}
 	it.at = f.next
 	it.left--
