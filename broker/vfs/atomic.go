@@ -1,0 +1,83 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// TempSuffix is the suffix of a file that WriteFileAtomic had no time to rename. Readers of a folder ignore and may
+// remove such files.
+const TempSuffix = ".tmp"
+
+// WriteFileAtomic writes a whole small file so that after a crash there is the old one or the new one: write under a
+// temporary name, fsync, rename, fsync of the folder. When it returns nil the new file is durable. After an error the
+// old one is still there, or the new one whose name may not be durable.
+func WriteFileAtomic(fsys FS, name string, data []byte) error {
+	tmp := name + TempSuffix
+	if err := writeSynced(fsys, tmp, data); err != nil {
+		return fmt.Errorf("write %s: %w", tmp, errors.Join(err, removeIfThere(fsys, tmp)))
+	}
+	if err := fsys.Rename(tmp, name); err != nil {
+		return fmt.Errorf("write %s: %w", name, errors.Join(err, removeIfThere(fsys, tmp)))
+	}
+	if err := fsys.SyncDir(path.Dir(name)); err != nil {
+		return fmt.Errorf("write %s: %w", name, &SyncError{err})
+	}
+	return nil
+}
+
+// SyncError marks the error of an fsync inside a longer operation: it is final, see the package comment.
+type SyncError struct{ Err error }
+
+func (e *SyncError) Error() string { return "sync: " + e.Err.Error() }
+func (e *SyncError) Unwrap() error { return e.Err }
+
+func writeSynced(fsys FS, name string, data []byte) error {
+	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	if err == nil {
+		if serr := f.Sync(); serr != nil {
+			err = &SyncError{serr}
+		}
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func removeIfThere(fsys FS, name string) error {
+	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// ReadFile reads a whole file of at most limit bytes.
+func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.OpenFile(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if size > limit {
+		return nil, fmt.Errorf("read %s: %d bytes, more than the limit of %d", name, size, limit)
+	}
+	data := make([]byte, size)
+	n, err := f.ReadAt(data, 0)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data[:n], nil
+}

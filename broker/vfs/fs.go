@@ -1,0 +1,79 @@
+package vfs
+
+import (
+	"errors"
+	"io"
+	"syscall"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+)
+
+// FS is a file system. Names use the separator "/". All methods may be called by many goroutines at once.
+type FS interface {
+	// OpenFile opens a file with os.O_ flags; a file that it creates has mode 0644.
+	OpenFile(name string, flag int) (File, error)
+	// MkdirAll makes a folder and those above it, mode 0755. It is no error when it is there.
+	MkdirAll(dir string) error
+	// ReadDir lists a folder in the order of names.
+	ReadDir(dir string) ([]Entry, error)
+	// Stat describes a name; fs.ErrNotExist when it is not there.
+	Stat(name string) (Info, error)
+	// Rename replaces newName atomically. Both names must be in one folder.
+	Rename(oldName, newName string) error
+	// Remove removes a file or an empty folder. Open files stay readable and writable.
+	Remove(name string) error
+	// RemoveAll removes a folder with all that is in it. It is no error when it is not there.
+	RemoveAll(name string) error
+	// SyncDir makes the names in a folder durable.
+	SyncDir(dir string) error
+	// FreeSpace is the number of bytes that may still be written to the volume of a folder.
+	FreeSpace(dir string) (int64, error)
+	// Lock takes a file as a lock that one process holds until Close or its end; ErrLocked when another holds it.
+	Lock(name string) (io.Closer, error)
+}
+
+// File is an open file. Reads and writes carry their position: no file has a current one, so that one handle serves
+// any number of readers. ReadAt may run beside WriteAt.
+type File interface {
+	io.ReaderAt
+	// WriteAt may write a part and return an error; that part is then in the file.
+	io.WriterAt
+	io.Closer
+	// Truncate sets the size; a larger one is filled with zeros.
+	Truncate(size int64) error
+	// Sync makes bytes and size durable, but not the file's name. Its errors are final: see the package comment.
+	Sync() error
+	// Size is the present size in bytes.
+	Size() (int64, error)
+	// Fd is the descriptor for sendfile, valid until Close; false where there is none.
+	Fd() (fd uintptr, ok bool)
+}
+
+// Entry is a name in a folder.
+type Entry struct {
+	Name  string
+	IsDir bool
+	Size  int64 // bytes; 0 for a folder
+}
+
+// Info describes a file or folder.
+type Info struct {
+	Size    int64
+	IsDir   bool
+	ModTime kafka.Timestamp // time of the last write
+}
+
+// ErrLocked is the kind of error of FS.Lock when another process holds the lock.
+var ErrLocked = errors.New("locked by another process")
+
+// IsFull tells whether an error means that the disk, or this user's share of it, is full. Such a write may be tried
+// again when there is space.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// IsHandleLimit tells whether an error means that the process or the machine has too many files open. It heals when
+// some are closed.
+func IsHandleLimit(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
