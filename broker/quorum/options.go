@@ -20,6 +20,8 @@ type Timing struct {
 	// SuspectMax bounds the random wait before a pre-vote after the connection to the leader was closed.
 	SuspectMax time.Duration
 	JoinRetry  time.Duration // how often an outsider asks to be taken in
+	// SnapshotRetry is when a snapshot that was sent and not acknowledged is sent again; large ones get more, see snapshotBytesPerSecond.
+	SnapshotRetry time.Duration
 }
 
 // Defaults of [Timing].
@@ -28,6 +30,8 @@ const (
 	DefaultElection   = 500 * time.Millisecond
 	DefaultSuspectMax = 100 * time.Millisecond
 	DefaultJoinRetry  = 250 * time.Millisecond
+
+	DefaultSnapshotRetry = time.Second
 )
 
 // Limits bound the memory and the disk of a member. Zero fields take the defaults.
@@ -52,7 +56,7 @@ const (
 	DefaultTrailingEntries     = 1_000
 )
 
-// Options make a [Node]. Machine, Send, Jitter and FS are required.
+// Options make a [Node]. FS, Dir, Self, Machine, Send and Jitter are required.
 type Options struct {
 	FS        vfs.FS
 	Dir       string // folder of the quorum's files, made by [Open]
@@ -75,6 +79,7 @@ func (t Timing) withDefaults() Timing {
 	setDefault(&t.Election, DefaultElection)
 	setDefault(&t.SuspectMax, DefaultSuspectMax)
 	setDefault(&t.JoinRetry, DefaultJoinRetry)
+	setDefault(&t.SnapshotRetry, DefaultSnapshotRetry)
 	return t
 }
 

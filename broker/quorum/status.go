@@ -1,6 +1,10 @@
 package quorum
 
-import "github.com/fairlead-io/fairlead/broker/kafka"
+import (
+	"go.etcd.io/raft/v3"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+)
 
 // Status is what DescribeQuorum, metrics and tests want to know.
 type Status struct {
@@ -57,4 +61,28 @@ type OfflineFact struct{ Err error }
 type RefusedFact struct {
 	From   kafka.NodeID
 	Reason string
+}
+
+// Status describes the node and, on a leader, the whole quorum.
+func (n *Node) Status() Status {
+	last, _ := n.log.LastIndex()
+	s := Status{
+		Self: n.opts.Self, ClusterID: n.cluster, Leader: n.Leader(), Leading: n.lead.deciding, Epoch: n.term,
+		HighWatermark: n.commit + 1, Applied: n.applied, LogEnd: last + 1, Snapshot: n.log.Sizes().SnapshotIndex,
+	}
+	for _, m := range n.members {
+		r := Replica{Voter: m.Voter, LastFetch: never, LastCaughtUp: never}
+		switch h := n.heardOf(m.id); {
+		case m.id == n.id:
+			r.LogEnd, r.LastFetch, r.LastCaughtUp = last+1, n.now, n.now
+		case n.role == raft.StateLeader:
+			r.LogEnd, r.LastFetch, r.LastCaughtUp = h.match+1, h.last, h.caughtUp
+		}
+		if n.isVoter(m.id) {
+			s.Voters = append(s.Voters, r)
+		} else {
+			s.Observers = append(s.Observers, r)
+		}
+	}
+	return s
 }
