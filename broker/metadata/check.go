@@ -18,7 +18,7 @@ func (e *edit) check(te *topicEdit, n int32, before, after *Partition, change *P
 	if before.InISR(after.Leader) || before.InELR(after.Leader) {
 		return
 	}
-	if change.Fields&SetRecovery == 0 && before.Recovery != Recovering || after.Recovery != Recovering {
+	if change.Fields&SetRecovery == 0 || after.Recovery != Recovering {
 		e.violated("%s-%d: leader %d is neither in ISR %v nor in ELR %v, and this is no unclean election",
 			te.topic.Name, n, after.Leader, before.ISR, before.ELR)
 	}

@@ -1,0 +1,139 @@
+package metactl
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/metadata"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// alterPartition answers AlterPartition (56), versions 2 and 3: a leader asks for another ISR. Version 3 gives each member
+// with the broker epoch that the leader knows of it (KIP-903).
+//
+// The checks in order, each with the code that tells the leader what to do:
+//
+//	the leader's registration is current          STALE_BROKER_EPOCH, for the whole request
+//	the topic id is known                         UNKNOWN_TOPIC_ID
+//	the partition is known                        UNKNOWN_TOPIC_OR_PARTITION
+//	it knows no epoch that this image does not    NOT_CONTROLLER: this controller is behind
+//	its leader epoch is current                   FENCED_LEADER_EPOCH
+//	it is the leader                              INVALID_REQUEST
+//	its partition epoch is current                INVALID_UPDATE_VERSION
+//	the new ISR is a set of replicas with itself  INVALID_REQUEST
+//	the recovery state does not go back           INVALID_REQUEST
+//	every member is eligible and of this epoch    INELIGIBLE_REPLICA
+//	the change does not elect another leader      NEW_LEADER_ELECTED; the change is made
+func (t *turn) alterPartition(req *kmsg.AlterPartitionRequest) kmsg.Response {
+	resp := req.ResponseKind().(*kmsg.AlterPartitionResponse)
+	node := kafka.NodeID(req.BrokerID)
+	if b := t.image.Broker(node); b == nil || t.c.rules.StaleBrokerEpochs && b.Epoch != kafka.BrokerEpoch(req.BrokerEpoch) {
+		resp.ErrorCode = int16(kafka.StaleBrokerEpoch)
+		return resp
+	}
+	var batch []metadata.Record
+	seen := map[kafka.TopicIDPartition]bool{}
+	for _, rt := range req.Topics {
+		out := kmsg.NewAlterPartitionResponseTopic()
+		out.Topic, out.TopidID = rt.Topic, rt.TopicID
+		for _, rp := range rt.Partitions {
+			tp := kafka.TopicIDPartition{TopicID: rt.TopicID, Partition: rp.Partition}
+			var rec *metadata.PartitionChange
+			answer, code := metadata.Partition{}, kafka.InvalidRequest
+			if !seen[tp] {
+				seen[tp] = true
+				answer, rec, code = t.alterISR(node, tp, rp)
+			}
+			if rec != nil {
+				batch = append(batch, rec)
+			}
+			out.Partitions = append(out.Partitions, alteredISR(rp.Partition, answer, code))
+		}
+		resp.Topics = append(resp.Topics, out)
+	}
+	t.add(batch...)
+	return resp
+}
+
+// alterISR is the partition after the change, and the record of the change, if any.
+func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.AlterPartitionRequestTopicPartition) (metadata.Partition, *metadata.PartitionChange, kafka.ErrorCode) {
+	none := metadata.Partition{}
+	topic := t.image.TopicByID(tp.TopicID)
+	if topic == nil {
+		return none, nil, kafka.UnknownTopicID
+	}
+	if topic.Partition(tp.Partition) == nil {
+		return none, nil, kafka.UnknownTopicOrPartition
+	}
+	ref := refOf(topic, tp.Partition)
+	isr, code := t.judgeISR(leader, ref, rp)
+	if code != kafka.None {
+		return none, nil, code
+	}
+	x := t.change(ref, nil)
+	x.setISR(ordered(ref.Replicas, isr))
+	x.after.Recovery = metadata.RecoveryState(rp.LeaderRecoveryState)
+	x.elect()
+	rec := x.done()
+	if rec != nil {
+		x.after.Epoch++
+	}
+	if x.after.Leader != leader {
+		return none, rec, kafka.NewLeaderElected
+	}
+	return *x.after, rec, kafka.None
+}
+
+func (t *turn) judgeISR(leader kafka.NodeID, ref partitionRef, rp kmsg.AlterPartitionRequestTopicPartition) ([]kafka.NodeID, kafka.ErrorCode) {
+	rules := t.c.rules
+	leaderEpoch, epoch := kafka.LeaderEpoch(rp.LeaderEpoch), kafka.PartitionEpoch(rp.PartitionEpoch)
+	switch {
+	case rules.AlterEpochs && (leaderEpoch > ref.LeaderEpoch || epoch > ref.Epoch):
+		return nil, kafka.NotController
+	case rules.AlterEpochs && leaderEpoch < ref.LeaderEpoch:
+		return nil, kafka.FencedLeaderEpoch
+	case leader != ref.Leader:
+		return nil, kafka.InvalidRequest
+	case rules.AlterEpochs && epoch < ref.Epoch:
+		return nil, kafka.InvalidUpdateVersion
+	}
+	members := rp.NewEpochISR
+	for _, n := range rp.NewISR {
+		members = append(members, kmsg.AlterPartitionRequestTopicPartitionNewEpochISR{BrokerID: n, BrokerEpoch: -1})
+	}
+	var isr []kafka.NodeID
+	for _, m := range members {
+		n := kafka.NodeID(m.BrokerID)
+		if !ref.HasReplica(n) || slices.Contains(isr, n) {
+			return nil, kafka.InvalidRequest
+		}
+		isr = append(isr, n)
+	}
+	state := metadata.RecoveryState(rp.LeaderRecoveryState)
+	switch {
+	case !slices.Contains(isr, leader):
+		return nil, kafka.InvalidRequest
+	case state != metadata.Recovered && state != metadata.Recovering:
+		return nil, kafka.InvalidRequest
+	case state == metadata.Recovering && (ref.Recovery == metadata.Recovered || len(isr) > 1):
+		return nil, kafka.InvalidRequest
+	}
+	for _, m := range members {
+		b := t.image.Broker(kafka.NodeID(m.BrokerID))
+		if b == nil || rules.AlterEligibility && !b.Eligible() ||
+			rules.AlterBrokerEpochs && m.BrokerEpoch != int64(kafka.NoBrokerEpoch) && m.BrokerEpoch != int64(b.Epoch) {
+			return nil, kafka.IneligibleReplica
+		}
+	}
+	return isr, kafka.None
+}
+
+func alteredISR(partition int32, p metadata.Partition, code kafka.ErrorCode) kmsg.AlterPartitionResponseTopicPartition {
+	out := kmsg.NewAlterPartitionResponseTopicPartition()
+	out.Partition, out.ErrorCode = partition, int16(code)
+	if code == kafka.None {
+		out.LeaderID, out.LeaderEpoch, out.ISR = int32(p.Leader), int32(p.LeaderEpoch), ids(p.ISR)
+		out.LeaderRecoveryState, out.PartitionEpoch = int8(p.Recovery), int32(p.Epoch)
+	}
+	return out
+}

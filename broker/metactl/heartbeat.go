@@ -1,0 +1,140 @@
+package metactl
+
+import (
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/metadata"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// heartbeat answers BrokerHeartbeat (63). The states of a registration, and what a heartbeat does:
+//
+//	          wantFence=false and caught up          wantShutDown
+//	FENCED ------------------------------> ACTIVE ---------------> STOPPING ---> (shouldShutDown)
+//	   ^  ^------ wantFence, silence, suspicion --'                    |
+//	   '---------- silence, suspicion, the next registration ----------'
+//
+// A broker has caught up when its image holds its own registration. A fenced broker may stop at once. A stopping one may
+// when it leads nothing any more and its own image shows that, so that it has handed over by itself.
+func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
+	resp := req.ResponseKind().(*kmsg.BrokerHeartbeatResponse)
+	resp.IsFenced = true
+	node := kafka.NodeID(req.BrokerID)
+	b := t.image.Broker(node)
+	if b == nil || t.c.rules.StaleBrokerEpochs && b.Epoch != kafka.BrokerEpoch(req.BrokerEpoch) {
+		resp.ErrorCode = int16(kafka.StaleBrokerEpoch)
+		return resp
+	}
+	t.c.hear(node, b.Epoch, t.now)
+	// In the committed image: the index of a registration that is only proposed is not known.
+	registered := t.c.committed.Broker(node)
+	resp.IsCaughtUp = registered != nil && registered.Epoch == b.Epoch && req.CurrentMetadataOffset >= int64(registered.RegisteredAt)
+
+	switch {
+	case req.WantShutdown && b.Fenced:
+		resp.ShouldShutdown = true
+	case req.WantShutdown && !b.ControlledShutdown:
+		t.stop(b)
+	case req.WantShutdown:
+		resp.ShouldShutdown = t.mayStop(b, uint64(max(0, req.CurrentMetadataOffset)))
+	case req.WantFence && !b.Fenced:
+		t.fence(b)
+	case !req.WantFence && b.Fenced && resp.IsCaughtUp:
+		t.unfence(b)
+	}
+	resp.IsFenced = t.image.Broker(node).Fenced
+	return resp
+}
+
+// stop begins a controlled shutdown: the broker may neither lead nor join an ISR from now on, and leaves the ISRs in which
+// others remain. Partitions that only it could lead have no leader while it is down.
+func (t *turn) stop(b *metadata.Broker) {
+	t.add(&metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, ControlledShutdown: true})
+	t.leave(b.ID)
+}
+
+// mayStop tells whether a stopping broker can go: version is of the image that it has.
+func (t *turn) mayStop(b *metadata.Broker, version uint64) bool {
+	k := t.c.soft.contacts[b.ID]
+	if k.stopAt == 0 {
+		committed := t.c.committed.Broker(b.ID)
+		if committed == nil || committed.Epoch != b.Epoch || !committed.ControlledShutdown || leadsAny(t.c.committed, b.ID) {
+			return false
+		}
+		k.stopAt = max(1, t.c.committed.Version())
+		t.c.soft.contacts[b.ID] = k
+	}
+	return version >= k.stopAt
+}
+
+func leadsAny(i *metadata.Image, n kafka.NodeID) bool {
+	for topic := range i.Topics() {
+		for _, p := range topic.Partitions() {
+			if p.Leader == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fence takes brokers out of service: they lead nothing and leave the ISRs in which others remain.
+func (t *turn) fence(brokers ...*metadata.Broker) {
+	if len(brokers) == 0 {
+		return
+	}
+	var records []metadata.Record
+	var gone []kafka.NodeID
+	for _, b := range brokers {
+		records = append(records, &metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, Fenced: true, ControlledShutdown: b.ControlledShutdown})
+		gone = append(gone, b.ID)
+	}
+	t.add(records...)
+	t.leave(gone...)
+}
+
+// leave settles the partitions of brokers that are not eligible any more.
+func (t *turn) leave(gone ...kafka.NodeID) {
+	t.each(func(ref partitionRef) *metadata.PartitionChange {
+		concerned := false
+		for _, n := range gone {
+			concerned = concerned || ref.InISR(n)
+		}
+		if !concerned {
+			return nil
+		}
+		x := t.change(ref, nil)
+		for _, n := range gone {
+			x.drop(n)
+		}
+		x.elect()
+		return x.done()
+	})
+}
+
+// unfence puts a broker into service. It leads at once what nobody leads and it may.
+func (t *turn) unfence(b *metadata.Broker) {
+	t.add(&metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, ControlledShutdown: b.ControlledShutdown})
+	k := t.c.soft.contacts[b.ID]
+	k.unfenced = t.now
+	t.c.soft.contacts[b.ID] = k
+	t.each(func(ref partitionRef) *metadata.PartitionChange {
+		if ref.Leader != kafka.NoNode || !ref.HasReplica(b.ID) {
+			return nil
+		}
+		x := t.change(ref, nil)
+		x.elect()
+		if x.after.Leader == kafka.NoNode {
+			x.recover()
+		}
+		return x.done()
+	})
+}
+
+// suspect fences a broker whose process seems dead.
+func (t *turn) suspect(n kafka.NodeID, epoch kafka.BrokerEpoch) {
+	b := t.image.Broker(n)
+	if b == nil || b.Fenced || epoch != kafka.NoBrokerEpoch && epoch != b.Epoch {
+		return
+	}
+	t.fence(b)
+}
