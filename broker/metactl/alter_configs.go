@@ -82,7 +82,7 @@ func (t *turn) alterResource(res metadata.Resource, times int, next func(config.
 	if r := t.findResource(res); r != nil {
 		return r
 	}
-	current := valuesOf(t.image.Config(res))
+	current := t.image.Config(res).Values()
 	values, refusal := next(current)
 	if refusal != nil {
 		return refused(refusal.Code, "%s", refusal.Message)
@@ -167,19 +167,11 @@ func scopeOf(res metadata.Resource) config.Scope {
 	return config.OneBroker
 }
 
-func valuesOf(s metadata.Settings) config.Values {
-	v := make(config.Values, len(s))
-	for _, e := range s {
-		v[e.Name] = e.Value
-	}
-	return v
-}
-
 // layers are where the settings of a topic come from.
 func (t *turn) layers(topic string) config.Layers {
 	return config.Layers{
-		Topic:   valuesOf(t.image.Config(metadata.TopicConfig(topic))),
-		Default: valuesOf(t.image.Config(metadata.DefaultBrokerConfig)),
+		Topic:   t.image.Config(metadata.TopicConfig(topic)).Values(),
+		Default: t.image.Config(metadata.DefaultBrokerConfig).Values(),
 		Static:  t.c.options.Static,
 	}
 }

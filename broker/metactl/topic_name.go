@@ -7,31 +7,10 @@ import (
 	"github.com/fairlead-io/fairlead/broker/metadata"
 )
 
-// maxTopicName is Kafka's: a name, a dash and a partition number must fit into a file name of 255.
-const maxTopicName = 249
-
-// CheckTopicName tells what is wrong with a topic's name, "" when nothing is.
-func CheckTopicName(name string) string {
-	switch {
-	case name == "":
-		return "the topic name is empty"
-	case name == "." || name == "..":
-		return "the topic name must not be . or .."
-	case len(name) > maxTopicName:
-		return "the topic name is longer than 249 characters"
-	}
-	for i := range len(name) {
-		c := name[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-') {
-			return "the topic name has characters other than ASCII letters, digits, '.', '_' and '-'"
-		}
-	}
-	return ""
-}
-
 func refuseName(name string) *refusal {
-	if reason := CheckTopicName(name); reason != "" {
-		return refused(kafka.InvalidTopicException, "Topic name is invalid: %s.", reason)
+	if !kafka.ValidTopicName(name) {
+		return refused(kafka.InvalidTopicException,
+			"Topic name %q is invalid: want 1 to %d of ASCII letters, digits, '.', '_' and '-', but neither . nor ..", name, kafka.MaxTopicNameLength)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 )
 
@@ -55,6 +56,15 @@ func (s Settings) Get(name string) (value string, ok bool) {
 		return "", false
 	}
 	return s[i].Value, true
+}
+
+// Values is a copy as package config takes it.
+func (s Settings) Values() config.Values {
+	v := make(config.Values, len(s))
+	for _, e := range s {
+		v[e.Name] = e.Value
+	}
+	return v
 }
 
 func (s Settings) find(name string) (int, bool) {
