@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -30,6 +32,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 2 && os.Args[1] == "dev" {
+		if err := fakeVerb(os.Args[2], os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if len(os.Args) == 4 && os.Args[1] == "run-dev" {
 		port, _ := strconv.Atoi(os.Args[3])
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -41,6 +50,37 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// fakeVerb is the part of the command line that hack/cluster uses.
+func fakeVerb(verb string, args []string) error {
+	id := -1
+	if !strings.HasPrefix(args[0], "-") {
+		id, _ = strconv.Atoi(args[0])
+		args = args[1:]
+	}
+	fl := flag.NewFlagSet(verb, flag.ContinueOnError)
+	o := options("", 0, 0)
+	o.Settings = config.Values{}
+	fl.StringVar(&o.Dir, "dir", "", "")
+	fl.IntVar(&o.Brokers, "brokers", 0, "")
+	fl.IntVar(&o.Port, "port", 0, "")
+	timeout := fl.Duration("timeout", 0, "")
+	fl.Func("o", "", func(s string) error { k, v, _ := strings.Cut(s, "="); o.Settings[k] = v; return nil })
+	if err := fl.Parse(args); err != nil {
+		return err
+	}
+	if verb == "write-config" {
+		return Write(o)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
+	defer cancel()
+	if id >= 0 {
+		return AwaitOne(ctx, o.Dir, id)
+	}
+	line, err := AwaitAll(ctx, o.Dir)
+	fmt.Println(line)
+	return err
 }
 
 // options are those of a cluster of fake brokers.
