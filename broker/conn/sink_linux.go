@@ -1,0 +1,205 @@
+package conn
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxVectors is how many pieces one writev takes (IOV_MAX is 1024).
+	maxVectors = 256
+	// smallRange is the size up to which a file's range is copied: reading it beside the other pieces costs less than
+	// the three system calls around a sendfile.
+	smallRange = 16 << 10
+	// maxSendfile bounds one call, so that the bound on concurrent calls goes round.
+	maxSendfile = 4 << 20
+)
+
+// tcpSink writes by writev and sendfile. A reply with sendfiles is corked, so that headers and records share segments.
+type tcpSink struct {
+	conn      *net.TCPConn
+	raw       syscall.RawConn
+	counters  *counters
+	sendfiles chan struct{} // one token per sendfile call
+
+	pieces  net.Buffers // to be written, in order
+	writing net.Buffers // what net.Buffers.WriteTo consumes
+	// arena holds copied ranges; [0, used) is referred to by pieces.
+	arena  *[bufferBytes]byte
+	used   int
+	corked bool
+
+	// The sendfile under way. sendReady is made once, as a callback of raw.
+	file      int
+	pos       int64
+	left      int
+	err       error
+	sendReady func(fd uintptr) bool
+}
+
+func newTCPSink(c net.Conn, k *counters, sendfiles chan struct{}) (sink, bool) {
+	raw, ok := rawConn(c)
+	if !ok {
+		return nil, false
+	}
+	s := &tcpSink{conn: c.(*net.TCPConn), raw: raw, counters: k, sendfiles: sendfiles}
+	s.sendReady = s.sendRaw
+	return s, true
+}
+
+func (s *tcpSink) add(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	s.pieces = append(s.pieces, b)
+	if len(s.pieces) < maxVectors {
+		return nil
+	}
+	return s.writePieces()
+}
+
+func (s *tcpSink) addFile(f File, pos int64, n int) error {
+	fd, ok := f.Fd()
+	if !ok || n <= smallRange {
+		return s.copyRange(f, pos, n)
+	}
+	if err := s.cork(true); err != nil {
+		return err
+	}
+	if err := s.writePieces(); err != nil {
+		return err
+	}
+	s.file, s.pos, s.left, s.err = int(fd), pos, n, nil
+	if err := s.raw.Write(s.sendReady); err != nil {
+		return err
+	}
+	if s.err == errNoSendfile {
+		return s.copyRange(f, s.pos, s.left)
+	}
+	return s.err
+}
+
+var errNoSendfile = fmt.Errorf("sendfile is not possible with this file")
+
+// sendRaw is called when the socket may be writable; false means wait.
+func (s *tcpSink) sendRaw(fd uintptr) bool {
+	for s.left > 0 {
+		s.sendfiles <- struct{}{}
+		before := s.pos
+		n, err := unix.Sendfile(int(fd), s.file, &s.pos, min(s.left, maxSendfile))
+		<-s.sendfiles
+		s.counters.writeCalls.Add(1)
+		if n > 0 {
+			s.pos = before + int64(n)
+			s.left -= n
+			s.counters.bytesSendfile.Add(uint64(n))
+			s.counters.bytesWritten.Add(uint64(n))
+		}
+		switch {
+		case err == unix.EAGAIN:
+			return false
+		case err == unix.EINTR:
+		case err == unix.EINVAL || err == unix.ENOSYS || err == unix.EOPNOTSUPP:
+			s.err = errNoSendfile
+			return true
+		case err != nil:
+			s.err = os.NewSyscallError("sendfile", err)
+			return true
+		case n == 0:
+			s.err = fmt.Errorf("sendfile at %d, %d bytes short of what was promised: %w", s.pos, s.left, io.ErrUnexpectedEOF)
+			return true
+		}
+	}
+	return true
+}
+
+// copyRange reads a range and adds it as bytes.
+func (s *tcpSink) copyRange(f File, pos int64, n int) error {
+	for n > 0 {
+		if s.used == bufferBytes {
+			if err := s.writePieces(); err != nil {
+				return err
+			}
+		}
+		if s.arena == nil {
+			s.arena = takeBuffer()
+		}
+		part := s.arena[s.used:min(s.used+n, bufferBytes)]
+		if err := readFull(f, part, pos); err != nil {
+			return err
+		}
+		s.counters.bytesCopied.Add(uint64(len(part)))
+		s.used += len(part)
+		pos += int64(len(part))
+		n -= len(part)
+		if err := s.add(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePieces writes what was added so far. Afterwards nothing refers to the arena.
+func (s *tcpSink) writePieces() error {
+	s.used = 0
+	if len(s.pieces) == 0 {
+		return nil
+	}
+	var n int64
+	var err error
+	if len(s.pieces) == 1 {
+		var m int
+		m, err = s.conn.Write(s.pieces[0])
+		n = int64(m)
+	} else {
+		s.writing = s.pieces
+		n, err = s.writing.WriteTo(s.conn)
+		s.writing = nil
+	}
+	s.counters.writeCalls.Add(1)
+	s.counters.bytesWritten.Add(uint64(n))
+	clear(s.pieces)
+	s.pieces = s.pieces[:0]
+	return err
+}
+
+func (s *tcpSink) flush() error {
+	err := s.writePieces()
+	if err == nil {
+		err = s.cork(false)
+	}
+	s.release()
+	return err
+}
+
+// cork holds back partial segments; uncorking sends them.
+func (s *tcpSink) cork(on bool) error {
+	if s.corked == on {
+		return nil
+	}
+	value := 0
+	if on {
+		value = 1
+	}
+	var err error
+	if controlErr := s.raw.Control(func(fd uintptr) {
+		err = os.NewSyscallError("setsockopt", unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_CORK, value))
+	}); controlErr != nil {
+		return controlErr
+	}
+	s.corked = on && err == nil
+	return err
+}
+
+func (s *tcpSink) release() {
+	s.used = 0
+	if s.arena != nil {
+		giveBuffer(s.arena)
+		s.arena = nil
+	}
+}
