@@ -89,9 +89,12 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "; ")), " ")
 }
 
+// version is set by the build.
+var version = ""
+
 func printVersion(_ context.Context, _ []string, out io.Writer) error {
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
+	version := version
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
 		version = info.Main.Version
 	}
 	fmt.Fprintf(out, "fairlead %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())

@@ -1,0 +1,71 @@
+# The verbs of the project; `make` alone lists them. CONTRIBUTING.md says when to run which.
+#
+# CONFORMANCE and KAFKA name things outside this repository: the conformance suite and the control command of
+# Apache Kafka with its tools. By default they are looked for beside the checkout; verbs that need an absent one say so.
+
+SHELL := /bin/bash
+GO    ?= go
+BESIDE := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/../shared)
+CONFORMANCE ?= $(wildcard $(BESIDE)/conformance)
+KAFKA       ?= $(wildcard $(BESIDE)/apache-kafka/kafka)
+export KAFKA CONFORMANCE
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+SEEDS    ?= 200
+FUZZTIME ?= 10s
+GOLANGCI_VERSION := v2.15.0
+
+.PHONY: help build image dev test race lint verify generate sim fuzz crash interop conformance bench clean
+
+help: ## list the verbs
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+build: ## build bin/fairlead, static
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/fairlead ./cmd/fairlead
+
+image: ## build the container image (needs a container engine)
+	docker build --build-arg VERSION=$(VERSION) -t fairlead:$(VERSION) .
+
+dev: build ## run a cluster of three brokers on this machine until interrupted; DEV= gives more flags
+	bin/fairlead dev $(DEV)
+
+test: ## vet and unit tests: some minutes
+	$(GO) vet ./...
+	$(GO) test ./...
+
+race: ## unit tests with the race detector
+	$(GO) test -race ./...
+
+lint: bin/golangci-lint ## formatting and linters
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "not gofmt'ed:"; echo "$$out"; exit 1; }
+	bin/golangci-lint run ./...
+
+bin/golangci-lint:
+	GOBIN=$(abspath bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+verify: ## generated files are current, the module file is tidy
+	hack/verify
+
+generate: build ## write generated files anew
+	bin/fairlead config > docs/settings.md
+
+sim: ## simulate clusters under faults: SEEDS=N
+	$(GO) test ./broker/sim -count=1 -timeout 60m -run 'TestSeeds' -seeds $(SEEDS) -v
+
+fuzz: ## every fuzz target for FUZZTIME
+	hack/fuzz $(FUZZTIME)
+
+crash: build ## kill and stop real brokers under load
+	CLUSTER=$${CLUSTER:-$(CURDIR)/hack/cluster} $(GO) test ./test/crash -count=1 -timeout 30m -v
+
+interop: build ## kcat, Kafka's own tools and franz-go's own tests against a cluster
+	CLUSTER=$${CLUSTER:-$(CURDIR)/hack/cluster} $(GO) test ./test/interop -count=1 -timeout 60m -v
+
+conformance: build ## the conformance suite: storage, replication, protocol
+	hack/conformance
+
+bench: build ## side by side with Apache Kafka; BENCH= gives flags
+	$(GO) run ./test/bench -fairlead $(CURDIR)/hack/cluster $(if $(KAFKA),-kafka $(KAFKA)) $(BENCH)
+
+clean: ## remove what was built
+	rm -rf bin
