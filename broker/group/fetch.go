@@ -8,45 +8,25 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// OffsetFetch, key 9, versions 1 to 10.
+// OffsetFetch, key 9, versions 1 to 10, in the form of version 8 and later: groups, and in each topic the name and, if it
+// is known, the id. The caller turns the older forms into this one.
 //
-//	v2   no topics: all topics of the group that have an offset; an error of its own
+//	v2   no topics: all topics of the group that have an offset
 //	v5   leader epoch (KIP-320)
 //	v7   require stable offsets (KIP-447): without transactions every offset is stable
 //	v8   several groups (KIP-709)
 //	v9   member id and epoch (KIP-848): classic groups do not check them
-//	v10  topic ids; the caller translates. If a requested topic carries an id, an offset of another life of it is not shown
+//	v10  topic ids
 //
 // A partition without an offset has offset -1, epoch -1, empty metadata and no error, in a group that does not exist too.
+// An offset of another life of the topic than the one asked for is none.
 func (m *Machine) fetch(t Ticket, req *kmsg.OffsetFetchRequest) {
-	const severalGroups = 8
 	resp := req.ResponseKind().(*kmsg.OffsetFetchResponse)
-	if req.Version >= severalGroups {
-		for i := range req.Groups {
-			rg := kmsg.NewOffsetFetchResponseGroup()
-			rg.Group = req.Groups[i].Group
-			rg.Topics = m.fetchGroup(rg.Group, req.Groups[i].Topics)
-			resp.Groups = append(resp.Groups, rg)
-		}
-		m.answer(t, resp)
-		return
-	}
-	var wanted []kmsg.OffsetFetchRequestGroupTopic
-	if req.Topics != nil {
-		wanted = make([]kmsg.OffsetFetchRequestGroupTopic, len(req.Topics))
-	}
-	for i := range req.Topics {
-		wanted[i].Topic, wanted[i].Partitions = req.Topics[i].Topic, req.Topics[i].Partitions
-	}
-	for _, gt := range m.fetchGroup(req.Group, wanted) {
-		rt := kmsg.NewOffsetFetchResponseTopic()
-		rt.Topic = gt.Topic
-		for _, gp := range gt.Partitions {
-			rp := kmsg.NewOffsetFetchResponseTopicPartition()
-			rp.Partition, rp.Offset, rp.LeaderEpoch, rp.Metadata = gp.Partition, gp.Offset, gp.LeaderEpoch, gp.Metadata
-			rt.Partitions = append(rt.Partitions, rp)
-		}
-		resp.Topics = append(resp.Topics, rt)
+	for i := range req.Groups {
+		rg := kmsg.NewOffsetFetchResponseGroup()
+		rg.Group = req.Groups[i].Group
+		rg.Topics = m.fetchGroup(rg.Group, req.Groups[i].Topics)
+		resp.Groups = append(resp.Groups, rg)
 	}
 	m.answer(t, resp)
 }

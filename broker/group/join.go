@@ -199,10 +199,9 @@ func (g *group) update(mb *member, req *kmsg.JoinGroupRequest) {
 	g.count(mb, 1)
 }
 
-// take takes over what the member says of itself. The request's slices become the member's. A protocol named twice counts
-// once.
+// take takes over what the member says of itself; the metadata's bytes are kept. A protocol named twice counts once.
 func (mb *member) take(req *kmsg.JoinGroupRequest) {
-	mb.protocols = req.Protocols[:0:0]
+	mb.protocols = make([]kmsg.JoinGroupRequestProtocol, 0, len(req.Protocols))
 	for _, p := range req.Protocols {
 		if !slices.ContainsFunc(mb.protocols, func(q kmsg.JoinGroupRequestProtocol) bool { return q.Name == p.Name }) {
 			mb.protocols = append(mb.protocols, p)

@@ -38,7 +38,8 @@ func New(config Config) *Machine {
 // Configure changes the settings; what is running goes on as it was decided.
 func (m *Machine) Configure(config Config) { m.config = config }
 
-// Handle decides one request. The types are those of [Refuse]; any other is a bug of the caller.
+// Handle decides one request. The types are those of [Refuse]; any other is a bug of the caller. The request and all its
+// memory belong to the machine from then on.
 func (m *Machine) Handle(now Time, t Ticket, req kmsg.Request, from Caller) {
 	if !m.active {
 		panic("group: request before Activate")

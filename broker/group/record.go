@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -84,7 +85,7 @@ func decodeGroup(r Record) (entry, error) {
 		return e, nil
 	}
 	s := &saved{kmsg.NewGroupMetadataValue()}
-	if err := s.ReadFrom(r.Value); err != nil {
+	if err := s.ReadFrom(bytes.Clone(r.Value)); err != nil { // it keeps parts of what it reads
 		return entry{}, fmt.Errorf("decode metadata of group %q: %w", k.Group, err)
 	}
 	e.group = s
