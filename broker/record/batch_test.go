@@ -17,7 +17,7 @@ import (
 func encode(rb kmsg.RecordBatch) []byte {
 	raw := rb.AppendTo(nil)
 	binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-12))
-	binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(raw[21:], crc32.MakeTable(crc32.Castagnoli)))
+	binary.BigEndian.PutUint32(raw[17:], crcOf(raw[21:]))
 	return raw
 }
 
@@ -138,3 +138,5 @@ func TestAddSequenceWraps(t *testing.T) {
 		}
 	}
 }
+
+func crcOf(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }

@@ -13,6 +13,11 @@ const maxZstdWindow = 1 << 27
 // firstZstdGuess is the room made at first for a frame that does not say how large it is: so many times its bytes.
 const firstZstdGuess = 8
 
+// maxZstdRatio bounds what a frame can hold: a block of 128 KiB takes four bytes at least. One that claims more lies.
+const maxZstdRatio = 128 << 10 / 4
+
+var errZstd = errors.New("zstd frame claims more than its bytes can hold")
+
 var zstdReaders sync.Pool
 
 // decompressZstd decodes in memory, never as a stream: so the window that a frame claims is never allocated, only what
@@ -29,8 +34,9 @@ func decompressZstd(dst, src []byte, max int) ([]byte, error) {
 	}
 	defer zstdReaders.Put(z)
 	start := len(dst)
+	possible := start + maxZstdRatio*len(src)
 	for room := firstZstdGuess * len(src); ; room *= firstZstdGuess {
-		room = min(room, max-start)
+		room = min(room, max-start, possible-start)
 		dst = grow(dst[:start], room, max)
 		limited := dst[:start:min(cap(dst), max)]
 		out, err := z.DecodeAll(src, limited)
@@ -42,6 +48,9 @@ func decompressZstd(dst, src []byte, max int) ([]byte, error) {
 		}
 		if cap(limited) >= max {
 			return dst[:start], ErrTooLarge
+		}
+		if cap(limited) >= possible {
+			return dst[:start], errZstd
 		}
 	}
 }

@@ -2,7 +2,6 @@ package record
 
 import (
 	"iter"
-	"math"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 )
@@ -232,17 +231,5 @@ func (it *Iterator) timestamp(delta int64) kafka.Timestamp {
 	if it.batch.TimestampType() == LogAppendTime {
 		return it.batch.MaxTimestamp()
 	}
-	return addDelta(it.batch.BaseTimestamp(), delta)
-}
-
-// addDelta is base + delta, held at the ends of the range instead of wrapping round.
-func addDelta(base kafka.Timestamp, delta int64) kafka.Timestamp {
-	sum := int64(base) + delta
-	switch {
-	case delta > 0 && sum < int64(base):
-		return math.MaxInt64
-	case delta < 0 && sum > int64(base):
-		return math.MinInt64
-	}
-	return kafka.Timestamp(sum)
+	return it.batch.BaseTimestamp() + kafka.Timestamp(delta) // wraps round as clients' sums do
 }

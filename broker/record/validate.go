@@ -223,15 +223,16 @@ func checkHeader(b Batch, rules *ProduceRules) *Refusal {
 
 // bounds is the range of timestamps that the rules allow, both ends included.
 func (r *ProduceRules) bounds() (least, most int64) {
+	least, most = math.MinInt64, math.MaxInt64
 	if r.TimestampType == LogAppendTime {
-		return math.MinInt64, math.MaxInt64
+		return least, most
 	}
-	least, most = int64(r.Now)-r.BeforeMaxMs, int64(r.Now)+r.AfterMaxMs
-	if r.BeforeMaxMs > 0 && least > int64(r.Now) {
-		least = math.MinInt64
+	now := int64(r.Now)
+	if r.BeforeMaxMs < math.MaxInt64 && now >= math.MinInt64+r.BeforeMaxMs {
+		least = now - r.BeforeMaxMs
 	}
-	if r.AfterMaxMs > 0 && most < int64(r.Now) {
-		most = math.MaxInt64
+	if now <= math.MaxInt64-r.AfterMaxMs {
+		most = now + r.AfterMaxMs
 	}
 	return least, most
 }

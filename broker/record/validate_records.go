@@ -35,7 +35,8 @@ func checkRecords(info *ProduceInfo, rules *ProduceRules) *Refusal {
 		data = buf.b
 	}
 	if !trusted {
-		w := walk{batch: b, rules: rules}
+		w := walk{batch: b, compacted: rules.Compacted, topicType: rules.TimestampType}
+		w.least, w.most = rules.bounds()
 		if refusal := w.records(data); refusal != nil {
 			return refusal
 		}
@@ -56,10 +57,14 @@ func checkRecords(info *ProduceInfo, rules *ProduceRules) *Refusal {
 	return nil
 }
 
-// walk is one pass over the records of a batch.
+// walk is one pass over the records of a batch. It holds copies of the rules, not a pointer: what it refuses escapes to
+// the heap, and would take the rules of every good batch with it.
 type walk struct {
 	batch       Batch
-	rules       *ProduceRules
+	compacted   bool
+	topicType   TimestampType
+	least, most int64 // timestamps allowed, both ends included
+
 	max         kafka.Timestamp
 	misnumbered bool // offset deltas are not 0, 1, 2, …
 
@@ -73,39 +78,37 @@ var (
 	errTimestamp  = errors.New("its timestamp is out of bounds")
 )
 
+// records looks at each record's own timestamp even if the producer set the type LogAppendTime, which says that the
+// header's holds for all: where that is not refused, the type is taken away and their own are what consumers see.
 func (w *walk) records(data []byte) *Refusal {
 	var (
-		f           frame
-		at          int
-		count       = w.batch.Count()
-		base        = int64(w.batch.BaseTimestamp())
-		least, most = w.rules.bounds()
-		compacted   = w.rules.Compacted
-		appendTime  = w.batch.TimestampType() == LogAppendTime
-		fixed       = int64(w.batch.MaxTimestamp())
-		maximum     = int64(kafka.NoTimestamp)
+		f          frame
+		at         int
+		count      = w.batch.Count()
+		base       = int64(w.batch.BaseTimestamp())
+		appendTime = w.batch.TimestampType() == LogAppendTime
+		maximum    = int64(kafka.NoTimestamp)
 	)
 	for i := range count {
-		if field, ok := parseFrame(data, at, &f); !ok {
-			return refuse(kafka.InvalidRecord, "record %d of %d is malformed: %s", i, count, field)
+		if !skim(data, at, &f) {
+			if field, ok := parseFrame(data, at, &f); !ok {
+				return refuse(kafka.InvalidRecord, "record %d of %d is malformed: %s", i, count, field)
+			}
 		}
 		at = f.next
 		if f.offsetDelta != i {
 			w.misnumbered = true
 		}
 		ts := base + f.timestampDelta
-		if appendTime {
-			ts = fixed
-		}
 		if ts > maximum {
 			maximum = ts
 		}
 		switch {
-		case compacted && f.keyEnd < 0:
+		case w.compacted && f.keyEnd < 0:
 			w.fail(i, ts, errNoKey)
-		case (ts < least || ts > most) && ts != int64(kafka.NoTimestamp):
+		case (ts < w.least || ts > w.most) && ts != int64(kafka.NoTimestamp):
 			w.fail(i, ts, errTimestamp)
-		case appendTime && (w.rules.TimestampType == LogAppendTime || ts == int64(kafka.NoTimestamp)):
+		case appendTime && (w.topicType == LogAppendTime || ts == int64(kafka.NoTimestamp)):
 			w.fail(i, ts, errAppendTime)
 		}
 	}
@@ -123,8 +126,7 @@ func (w *walk) fail(index int32, ts int64, why error) {
 	}
 	message := why.Error()
 	if why == errTimestamp {
-		least, most := w.rules.bounds()
-		message = fmt.Sprintf("timestamp %d is not within [%d, %d]", ts, least, most)
+		message = fmt.Sprintf("timestamp %d is not within [%d, %d]", ts, w.least, w.most)
 	}
 	w.errors = append(w.errors, RecordError{Index: index, Message: message})
 }
@@ -158,9 +160,6 @@ func rebuild(b Batch, data []byte, rules *ProduceRules, codec Codec, level int) 
 			return nil, &CorruptError{Field: field, Value: int64(i), At: at, Err: errRecord}
 		}
 		ts := b.BaseTimestamp() + kafka.Timestamp(f.timestampDelta)
-		if b.TimestampType() == LogAppendTime {
-			ts = b.MaxTimestamp()
-		}
 		builder.add(kafka.Offset(i), ts, f.key(data), f.value(data), encodedHeaders{f.headerCount, data[f.headersStart:f.next]})
 		at = f.next
 	}
