@@ -6,12 +6,12 @@ import (
 	"github.com/fairlead-io/fairlead/broker/kafka"
 )
 
-// slot finds the producer's slot or makes one, forgetting the longest idle producer if there are too many.
+// slot finds the producer's slot or makes one, forgetting those idle for the longest if there are too many.
 func (s *State) slot(id kafka.ProducerID) int32 {
 	if i, ok := s.byID[id]; ok {
 		return i
 	}
-	if len(s.byID) >= s.maxProducers && s.idleOldest != none {
+	for len(s.byID) >= s.maxProducers && s.idleOldest != none {
 		s.forget(s.idleOldest)
 	}
 	i := s.free
