@@ -259,7 +259,7 @@ func TestStateAgreesWithReadingTheLogAgain(t *testing.T) {
 // forgottenSince tells whether a producer was forgotten after the snapshot, which a restart brings back.
 func forgottenSince(n *naive, at int) bool {
 	for _, i := range n.forgotten {
-		if i > at {
+		if i >= at {
 			return true
 		}
 	}
