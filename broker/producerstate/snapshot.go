@@ -25,7 +25,7 @@ var ErrCorrupt = errors.New("corrupt producer snapshot")
 //	int32 "FLPS" | int16 version 1 | for each producer, in the same order:
 //	  int64 time of the last append | int8 n | n older batches, oldest first:
 //	    int32 last sequence | int64 last offset | int32 offset delta | int64 timestamp
-//	int32 count of decided transactions above the high watermark | each: int64 first offset | int64 marker's offset
+//	int32 count of decided transactions whose marker was above the high watermark | each: int64 first offset | int64 marker's offset
 //
 // A snapshot without this part, which Kafka wrote, is read too: the producers count as appended to when it is loaded.
 const (

@@ -83,13 +83,13 @@ func (s *State) parseDecided(b []byte) error {
 	if n*16 != int64(len(b)) {
 		return fmt.Errorf("%w: %d decided transactions in %d bytes", ErrCorrupt, n, len(b))
 	}
-	before := kafka.NoOffset
+	before := decidedTxn{first: kafka.NoOffset, marker: kafka.NoOffset}
 	for ; len(b) > 0; b = b[16:] {
 		t := decidedTxn{first: kafka.Offset(be.Uint64(b)), marker: kafka.Offset(be.Uint64(b[8:]))}
-		if t.first < 0 || t.first >= t.marker || t.marker <= before || t.marker >= s.end {
+		if t.first <= before.first || t.first >= t.marker || t.marker <= before.marker || t.marker >= s.end {
 			return fmt.Errorf("%w: decided transaction from %d with its marker at %d", ErrCorrupt, t.first, t.marker)
 		}
-		before = t.marker
+		before = t
 		s.decided = append(s.decided, t)
 	}
 	return nil

@@ -31,7 +31,7 @@ type State struct {
 	idleOldest, idleNewest int32
 
 	open    []openTxn    // by first offset: each starts at the end of the log, so they are added in order
-	decided []decidedTxn // by marker offset, only those whose marker is not yet below the high watermark
+	decided []decidedTxn // by marker offset and by first offset: only those that can be the oldest unstable one
 }
 
 // none is the number of no slot.

@@ -15,7 +15,7 @@ type openTxn struct {
 	producer kafka.ProducerID
 }
 
-// decidedTxn is a transaction whose marker is in the log and not yet below the high watermark.
+// decidedTxn is a transaction whose marker is in the log and not yet below the high watermark last told.
 type decidedTxn struct {
 	first, marker kafka.Offset
 }
@@ -38,7 +38,12 @@ func (s *State) complete(m record.EndTxnMarker, first, marker kafka.Offset) Comp
 	if len(s.open) == 0 {
 		s.open = nil
 	}
-	s.decided = append(s.decided, decidedTxn{first: first, marker: marker})
+	// Both ends must rise: one that starts later but is stable sooner never decides what is unstable.
+	n := len(s.decided)
+	for n > 0 && s.decided[n-1].first > first {
+		n--
+	}
+	s.decided = append(s.decided[:n], decidedTxn{first: first, marker: marker})
 	stable := marker + 1
 	if len(s.open) > 0 {
 		stable = s.open[0].first
@@ -78,8 +83,8 @@ func (s *State) FirstUndecided() (kafka.Offset, bool) {
 // watermark last told.
 func (s *State) FirstUnstable() (kafka.Offset, bool) {
 	first, ok := s.FirstUndecided()
-	for _, t := range s.decided { // few: what was decided since the high watermark last moved
-		if f := max(t.first, s.start); !ok || f < first {
+	if len(s.decided) > 0 {
+		if f := max(s.decided[0].first, s.start); !ok || f < first {
 			first, ok = f, true
 		}
 	}
