@@ -151,7 +151,8 @@ func skipHeaders(b []byte, p, count int) (next int, ok bool) {
 //	}
 //	return it.Err()
 //
-// What Record gave is valid until Close. An iterator is not for concurrent use.
+// What Record gave is valid until Close. An iterator is not for concurrent use, nor to be copied: two copies would give
+// the same memory back.
 type Iterator struct {
 	batch Batch
 	data  []byte // decompressed records
