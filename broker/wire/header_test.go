@@ -43,6 +43,9 @@ func TestParseRequestReadsWhatKmsgFormats(t *testing.T) {
 				if id != nil && !bytes.Equal(frame, AppendRequest(nil, *id, -7, req)) {
 					t.Fatalf("%s version %d: AppendRequest differs from kmsg", api.Name, v)
 				}
+				if id != nil && !bytes.Equal(frame, AppendRawRequest(nil, want, body)) {
+					t.Fatalf("%s version %d: AppendRawRequest differs from kmsg", api.Name, v)
+				}
 				decoded, err := DecodeRequest(h, body)
 				if err != nil || !bytes.Equal(decoded.AppendTo(nil), body) {
 					t.Fatalf("%s version %d: decode: %v", api.Name, v, err)
@@ -127,6 +130,33 @@ func TestAppendResponseHeader(t *testing.T) {
 	} {
 		if got := EndFrame(AppendResponseHeader(nil, c.h), 0, 0); !bytes.Equal(got, c.want) {
 			t.Errorf("%+v: % x, want % x", c.h, got, c.want)
+		}
+	}
+}
+
+// What we answer, ResponseBody reads; what is cut off or answers something else is an error.
+func TestResponseBody(t *testing.T) {
+	for _, h := range []RequestHeader{
+		{Key: kmsg.ApiVersions, Version: 3, CorrelationID: 5},
+		{Key: kmsg.Metadata, Version: 8, CorrelationID: 5},
+		{Key: kmsg.Metadata, Version: 9, CorrelationID: 5},
+		{Key: KeyQuorum, CorrelationID: 5},
+	} {
+		req, _ := NewRequest(h)
+		resp := req.ResponseKind()
+		frame := AppendResponse(nil, h, resp)[4:]
+		body, err := ResponseBody(h, frame)
+		if err != nil || !bytes.Equal(body, resp.AppendTo(nil)) {
+			t.Errorf("%+v: % x, %v", h, body, err)
+		}
+		for n := range len(frame) - len(body) {
+			if _, err := ResponseBody(h, frame[:n]); err == nil {
+				t.Errorf("%+v: no error for a header cut to %d bytes", h, n)
+			}
+		}
+		h.CorrelationID++
+		if _, err := ResponseBody(h, frame); err == nil {
+			t.Errorf("%+v: no error for another correlation id", h)
 		}
 	}
 }

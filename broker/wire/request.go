@@ -22,6 +22,21 @@ func AppendRequest(dst []byte, clientID string, correlationID int32, req kmsg.Re
 	return EndFrame(dst, start, 0)
 }
 
+// AppendRawRequest appends a whole request frame with a body that is encoded already.
+func AppendRawRequest(dst []byte, h RequestHeader, body []byte) []byte {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = kbin.AppendInt16(dst, h.Key.Int16())
+	dst = kbin.AppendInt16(dst, h.Version)
+	dst = kbin.AppendInt32(dst, h.CorrelationID)
+	dst = kbin.AppendString(dst, h.ClientID)
+	if h.Flexible() {
+		dst = append(dst, 0) // no tags
+	}
+	dst = append(dst, body...)
+	return EndFrame(dst, start, 0)
+}
+
 // NewRequest makes an empty request of the header's key and version; false for a key that is not in the table.
 func NewRequest(h RequestHeader) (kmsg.Request, bool) {
 	var req kmsg.Request

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -29,6 +30,22 @@ func AppendResponseHeader(dst []byte, h RequestHeader) []byte {
 		dst = append(dst, 0) // no tags
 	}
 	return dst
+}
+
+// ResponseBody skips the header of a response frame (without its size) that answers the request with header h.
+func ResponseBody(h RequestHeader, frame []byte) ([]byte, error) {
+	r := kbin.Reader{Src: frame}
+	correlationID := r.Int32()
+	if h.Key != kmsg.ApiVersions && h.Flexible() {
+		skipTags(&r)
+	}
+	if err := r.Complete(); err != nil {
+		return nil, fmt.Errorf("parse header of a response to %s: %w", h.Key.Name(), err)
+	}
+	if correlationID != h.CorrelationID {
+		return nil, fmt.Errorf("response to %s has correlation id %d, want %d", h.Key.Name(), correlationID, h.CorrelationID)
+	}
+	return r.Src, nil
 }
 
 // EndFrame fills in the size of the frame that starts at dst[start:] and is followed, or interspersed, by spliced

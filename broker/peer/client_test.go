@@ -1,0 +1,440 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fairlead-io/fairlead/broker/wire"
+)
+
+// world is the other broker, over pipes within a synctest bubble: nothing takes time but what the test lets.
+type world struct {
+	t      *testing.T
+	mu     sync.Mutex
+	down   bool
+	dials  []time.Duration // since the start
+	start  time.Time
+	accept chan *end
+	events []string
+}
+
+// end is the broker's end of one connection.
+type end struct {
+	net.Conn
+	t *testing.T
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{t: t, start: time.Now(), accept: make(chan *end, 100)}
+}
+
+func (w *world) client(o Options) *Client {
+	o.Dial = func(context.Context) (net.Conn, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.dials = append(w.dials, time.Since(w.start))
+		if w.down {
+			return nil, errors.New("refused")
+		}
+		a, b := net.Pipe()
+		w.accept <- &end{b, w.t}
+		return a, nil
+	}
+	o.ClientID = "broker-1"
+	o.OnUp = func() { w.event("up") }
+	o.OnDown = func(error) { w.event("down") }
+	return New(o)
+}
+
+func (w *world) event(e string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, fmt.Sprintf("%v %s", time.Since(w.start), e))
+}
+
+// next reads a request.
+func (e *end) next() (h wire.RequestHeader, body string) {
+	e.t.Helper()
+	var size [4]byte
+	if _, err := io.ReadFull(e, size[:]); err != nil {
+		e.t.Fatal(err)
+	}
+	frame := make([]byte, binary.BigEndian.Uint32(size[:]))
+	if _, err := io.ReadFull(e, frame); err != nil {
+		e.t.Fatal(err)
+	}
+	s, err := wire.NewSet(wire.KeyRaft, wire.KeyQuorum, kmsg.Metadata)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	h, b, err := s.ParseRequest(frame, wire.Internal, "")
+	if err != nil || h.ClientID != "broker-1" {
+		e.t.Fatalf("%v, client id %q", err, h.ClientID)
+	}
+	return h, string(b)
+}
+
+func (e *end) reply(h wire.RequestHeader, body string) {
+	e.t.Helper()
+	if _, err := e.Write(wire.AppendResponse(nil, h, wire.NewPrivateResponse(wire.KeyQuorum, []byte(body)))); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func do(c *Client, ctx context.Context, body string) (string, error) {
+	resp, release, err := c.Do(ctx, wire.NewPrivateRequest(wire.KeyQuorum, []byte(body)))
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	return string(resp.(*wire.PrivateResponse).Data), nil
+}
+
+// outcome is what a Do in another goroutine gave.
+type outcome struct {
+	body string
+	err  error
+}
+
+func goDo(c *Client, ctx context.Context, body string) chan outcome {
+	done := make(chan outcome, 1)
+	go func() {
+		b, err := do(c, ctx, body)
+		done <- outcome{b, err}
+	}()
+	synctest.Wait()
+	return done
+}
+
+func TestRequestsArePipelined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{})
+		defer c.Close()
+		var calls []chan outcome
+		for i := range 10 {
+			calls = append(calls, goDo(c, t.Context(), fmt.Sprint("request ", i)))
+		}
+		e := <-w.accept
+		var hs []wire.RequestHeader
+		for i := range 10 {
+			h, body := e.next()
+			if body != fmt.Sprint("request ", i) {
+				t.Errorf("request %d: %q", i, body)
+			}
+			hs = append(hs, h)
+		}
+		for i, h := range hs {
+			e.reply(h, fmt.Sprint("reply ", i))
+			if got := <-calls[i]; got.err != nil || got.body != fmt.Sprint("reply ", i) {
+				t.Errorf("reply %d: %q, %v", i, got.body, got.err)
+			}
+		}
+	})
+}
+
+func TestInflightIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{MaxInflight: 2})
+		defer c.Close()
+		var calls []chan outcome
+		for range 3 {
+			calls = append(calls, goDo(c, t.Context(), "x"))
+		}
+		e := <-w.accept
+		h1, _ := e.next()
+		e.next()
+		_ = e.SetReadDeadline(time.Now().Add(time.Second))
+		if n, _ := e.Read(make([]byte, 1)); n > 0 {
+			t.Errorf("a third request was written before a reply")
+		}
+		_ = e.SetReadDeadline(time.Time{})
+		e.reply(h1, "1")
+		<-calls[0]
+		e.next()
+	})
+}
+
+func TestQueueIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.down = true
+		c := w.client(Options{MaxQueuedBytes: 250})
+		defer c.Close()
+		body := string(make([]byte, 100))
+		ctx, cancel := context.WithCancel(t.Context())
+		a, b := goDo(c, ctx, body), goDo(c, ctx, body)
+		if _, err := do(c, t.Context(), body); !errors.Is(err, ErrBusy) {
+			t.Errorf("third request: %v, want ErrBusy", err)
+		}
+		// Whoever gives up leaves the queue.
+		cancel()
+		for _, call := range []chan outcome{a, b} {
+			if got := <-call; !errors.Is(got.err, context.Canceled) {
+				t.Errorf("cancelled request: %v", got.err)
+			}
+		}
+		big := goDo(c, t.Context(), string(make([]byte, 1000))) // alone, it may be larger than the bound
+		w.mu.Lock()
+		w.down = false
+		w.mu.Unlock()
+		e := <-w.accept
+		h, _ := e.next()
+		e.reply(h, "ok")
+		if got := <-big; got.err != nil {
+			t.Error(got.err)
+		}
+	})
+}
+
+// A connection that ends fails what is in flight, keeps what is queued, is reported at once, and is made again.
+func TestDisconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{MaxInflight: 1})
+		defer c.Close()
+		flying, queued := goDo(c, t.Context(), "flying"), goDo(c, t.Context(), "queued")
+		e := <-w.accept
+		e.next()
+		e.Close()
+		if got := <-flying; !errors.Is(got.err, ErrDisconnected) {
+			t.Errorf("request in flight: %v, want ErrDisconnected", got.err)
+		}
+		e = <-w.accept
+		h, body := e.next()
+		if body != "queued" {
+			t.Errorf("after reconnecting: %q", body)
+		}
+		e.reply(h, "ok")
+		if got := <-queued; got.err != nil {
+			t.Errorf("queued request: %v", got.err)
+		}
+		if want := "[0s up 0s down 15ms up]"; fmt.Sprint(w.events) != want {
+			t.Errorf("events %v, want %v", w.events, want)
+		}
+	})
+}
+
+func TestBackoffDoublesUpToItsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.down = true
+		c := w.client(Options{MinBackoff: 100 * time.Millisecond, MaxBackoff: time.Second, Jitter: func() float64 { return 0.5 }})
+		defer c.Close()
+		if err := c.Send(wire.NewPrivateRequest(wire.KeyRaft, nil)); !errors.Is(err, ErrDisconnected) {
+			t.Errorf("Send while down: %v, want ErrDisconnected", err)
+		}
+		time.Sleep(3 * time.Second)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		want := "[0s 50ms 150ms 350ms 750ms 1.25s 1.75s 2.25s 2.75s]"
+		if fmt.Sprint(w.dials) != want {
+			t.Errorf("dials at %v, want %v", w.dials, want)
+		}
+	})
+}
+
+func TestDialsOnlyWhenUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{})
+		time.Sleep(time.Minute)
+		c.Close()
+		if len(w.dials) > 0 {
+			t.Errorf("dials at %v, want none", w.dials)
+		}
+	})
+}
+
+// A deadline that passes while a request is in flight closes the connection; a cancelled request only loses its reply.
+func TestContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{})
+		defer c.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancelled, after := goDo(c, ctx, "cancelled"), goDo(c, t.Context(), "after")
+		e := <-w.accept
+		h1, _ := e.next()
+		h2, _ := e.next()
+		cancel()
+		if got := <-cancelled; !errors.Is(got.err, context.Canceled) {
+			t.Errorf("cancelled: %v", got.err)
+		}
+		e.reply(h1, "nobody waits")
+		e.reply(h2, "ok")
+		if got := <-after; got.err != nil || got.body != "ok" {
+			t.Errorf("the request after: %+v", got)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		late, behind := goDo(c, ctx, "late"), goDo(c, t.Context(), "behind")
+		e.next()
+		e.next()
+		if got := <-late; !errors.Is(got.err, context.DeadlineExceeded) {
+			t.Errorf("late: %v", got.err)
+		}
+		if got := <-behind; !errors.Is(got.err, ErrDisconnected) {
+			t.Errorf("behind the late one: %v, want ErrDisconnected", got.err)
+		}
+		e = <-w.accept // and it connects again
+	})
+}
+
+func TestSendIsOneWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{})
+		defer c.Close()
+		_ = c.Send(wire.NewPrivateRequest(wire.KeyRaft, []byte("lost"))) // makes it dial
+		e := <-w.accept
+		synctest.Wait()
+		if !c.Connected() {
+			t.Error("not connected")
+		}
+		for i := range 3 {
+			if err := c.Send(wire.NewPrivateRequest(wire.KeyRaft, fmt.Append(nil, i))); err != nil {
+				t.Error(err)
+			}
+		}
+		call := goDo(c, t.Context(), "two-way")
+		for i := range 3 {
+			if h, body := e.next(); h.Key != wire.KeyRaft || body != fmt.Sprint(i) {
+				t.Errorf("message %d: key %d, %q", i, h.Key, body)
+			}
+		}
+		h, _ := e.next()
+		e.reply(h, "ok")
+		if got := <-call; got.err != nil {
+			t.Error(got.err)
+		}
+	})
+}
+
+// A peer that takes nothing: the write times out, and the connection is made again.
+func TestWriteTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{WriteTimeout: 3 * time.Second})
+		defer c.Close()
+		call := goDo(c, t.Context(), "x")
+		<-w.accept
+		if got := <-call; !errors.Is(got.err, ErrDisconnected) || time.Since(w.start) != 3*time.Second {
+			t.Errorf("after %v: %v, want ErrDisconnected after 3 s", time.Since(w.start), got.err)
+		}
+		<-w.accept
+	})
+}
+
+func TestBadRepliesEndTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{MaxReplyBytes: 100})
+		defer c.Close()
+		frame := func(h wire.RequestHeader, body string) []byte {
+			return wire.AppendResponse(nil, h, wire.NewPrivateResponse(wire.KeyQuorum, []byte(body)))
+		}
+		for name, bad := range map[string]func(h wire.RequestHeader) []byte{
+			"another correlation id": func(h wire.RequestHeader) []byte { h.CorrelationID++; return frame(h, "") },
+			"one byte too large":     func(h wire.RequestHeader) []byte { return frame(h, string(make([]byte, 96))) },
+			"a negative size":        func(wire.RequestHeader) []byte { return bytes.Repeat([]byte{0xff}, 8) },
+			"size 3":                 func(wire.RequestHeader) []byte { return []byte{0, 0, 0, 3, 0, 0, 0, 0} },
+			"no room for tags":       func(h wire.RequestHeader) []byte { return wire.EndFrame(frame(h, "")[:8], 0, 0) },
+		} {
+			call := goDo(c, t.Context(), "x")
+			e := <-w.accept
+			h, _ := e.next()
+			_, _ = e.Write(bad(h))
+			if got := <-call; !errors.Is(got.err, ErrDisconnected) {
+				t.Errorf("%s: %v, want ErrDisconnected", name, got.err)
+			}
+		}
+		call := goDo(c, t.Context(), "x")
+		e := <-w.accept
+		h, _ := e.next()
+		e.reply(h, string(make([]byte, 95))) // exactly the limit
+		if got := <-call; got.err != nil {
+			t.Error(got.err)
+		}
+		go func() { _, _ = e.Write(frame(h, "not asked for")) }()
+		<-w.accept
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{MaxInflight: 1})
+		flying, queued := goDo(c, t.Context(), "flying"), goDo(c, t.Context(), "queued")
+		(<-w.accept).next()
+		c.Close()
+		for _, call := range []chan outcome{flying, queued} {
+			if got := <-call; !errors.Is(got.err, ErrClosed) {
+				t.Errorf("%v, want ErrClosed", got.err)
+			}
+		}
+		if _, err := do(c, t.Context(), "x"); !errors.Is(err, ErrClosed) {
+			t.Errorf("Do after Close: %v", err)
+		}
+		if want := "[0s up]"; fmt.Sprint(w.events) != want {
+			t.Errorf("events %v, want %v: Close is no failure", w.events, want)
+		}
+	})
+}
+
+// Replies of every size over a real socket, by both ways of asking, and the response's views are valid until released.
+func TestRealSocket(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		nc, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer nc.Close()
+		e := &end{nc, t}
+		for range 60 {
+			h, body := e.next()
+			e.reply(h, body)
+		}
+	}()
+	c := New(Options{Dial: DialTCP(l.Addr().String()), ClientID: "broker-1"})
+	defer c.Close()
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			want := bytes.Repeat([]byte{byte(i)}, i*i*i*100)
+			resp, release, err := c.Do(t.Context(), wire.NewPrivateRequest(wire.KeyQuorum, want))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			raw, releaseRaw, err := c.DoRaw(t.Context(), wire.KeyQuorum, 0, want)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if !bytes.Equal(raw, want) || !bytes.Equal(resp.(*wire.PrivateResponse).Data, want) {
+				t.Errorf("%d bytes: the reply differs", len(want))
+			}
+			release()
+			releaseRaw()
+		})
+	}
+	wg.Wait()
+}
