@@ -64,7 +64,7 @@ func (m *Machine) stepDown(before Role, newEpoch bool) {
 	}
 	m.epochStart, m.followers, m.isr, m.recovering = kafka.NoOffset, nil, nil, false
 	m.pending = pendingISR{}
-	m.emptyFetch = false
+	m.emptyFetch = m.emptyFetch && !m.rules.KeepLastFetchedEpoch
 	if m.role == Follower && newEpoch && !m.rules.EpochsDecideTruncation {
 		m.truncate(Truncation{To: m.hw})
 	}

@@ -80,6 +80,7 @@ func (m *Machine) followWatermark(leaders kafka.Offset) {
 // Diverged is a leader's word on where its log and a follower's part: the largest epoch of its history not above the
 // follower's last one, and where it ends there.
 type Diverged struct {
+	Asked           FetchPosition // what the follower had asked with
 	Epoch           kafka.LeaderEpoch
 	End             kafka.Offset
 	LeaderWatermark kafka.Offset
@@ -87,22 +88,24 @@ type Diverged struct {
 
 // StepDiverged truncates. If the two histories have more than one epoch of difference the next fetch finds the next one
 // (KIP-279); each round removes at least one record or one epoch, so it ends.
+//
+// An answer to another position than the present one is of no use, and acting on it would remove what the leader has
+// counted since.
 func (m *Machine) StepDiverged(d Diverged, h *leaderepoch.History) {
-	m.emptyFetch = false
-	if !m.rules.EpochsDecideTruncation {
+	if !m.rules.EpochsDecideTruncation || !m.Follows(d.Asked.LeaderEpoch) || d.Asked.From != m.end || d.Asked.LastEpoch != latestEpoch(h) {
 		return
 	}
+	m.emptyFetch = false
 	if !m.rules.TruncateBeforeWatermark {
 		m.followWatermark(d.LeaderWatermark)
 		if m.ready.Watermark {
 			m.ready.EarlyWatermark = m.hw
 		}
 	}
+	// What is above the leader's epoch here goes. If this log has nothing of that epoch, found is the one before it, and
+	// the next fetch compares that.
 	to := min(d.End, m.end)
-	if found, end, ok := h.EndOffsetFor(d.Epoch, m.end); !ok || found != d.Epoch {
-		// This log knows nothing of the leader's epoch. All of it above the epoch before is the leader's to confirm.
-		to = min(to, max(end, m.start))
-	} else {
+	if _, end, ok := h.EndOffsetFor(d.Epoch, m.end); ok {
 		to = min(to, end)
 	}
 	m.truncate(Truncation{To: max(to, m.start)})
@@ -110,14 +113,17 @@ func (m *Machine) StepDiverged(d Diverged, h *leaderepoch.History) {
 
 // OutOfRange is a leader's answer to a follower whose log end is not in [LeaderStart, log end] of the leader.
 type OutOfRange struct {
-	LeaderStart kafka.Offset
-	LeaderEnd   kafka.Offset // NoOffset when it did not say
+	Asked       FetchPosition
+	LeaderStart kafka.Offset // NoOffset when it did not say
 }
 
 // StepOutOfRange starts the log over at the leader's log start, if it really has no offset to go on from: it ended
 // before the leader begins, or it is empty and begins after the leader ends. Everything else is for the check of
 // divergence to decide, and it tells false: try again later.
 func (m *Machine) StepOutOfRange(o OutOfRange) bool {
+	if !m.Follows(o.Asked.LeaderEpoch) || o.Asked.From != m.end {
+		return true // an answer to another position
+	}
 	m.emptyFetch = false
 	if o.LeaderStart == kafka.NoOffset || !m.rules.FollowerTruncatesFully {
 		return false

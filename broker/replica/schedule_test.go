@@ -39,19 +39,22 @@ func TestRandomSchedulesLoseNothing(t *testing.T) {
 // Without a rule some schedule must go wrong, or the schedules prove nothing about it.
 func TestEachRuleIsNeeded(t *testing.T) {
 	for name, off := range map[string]func(*Rules){
-		"EpochsDecideTruncation":    func(r *Rules) { r.EpochsDecideTruncation = false },
-		"FenceLeaderEpoch":          func(r *Rules) { r.FenceLeaderEpoch = false },
-		"MaximalISR":                func(r *Rules) { r.MaximalISR = false },
-		"MinISRGatesWatermark":      func(r *Rules) { r.MinISRGatesWatermark = false },
-		"FollowerWatermarkByLogEnd": func(r *Rules) { r.FollowerWatermarkByLogEnd = false },
-		"JoinAtEpochStart":          func(r *Rules) { r.JoinAtEpochStart = false },
-		"FenceBrokerEpoch":          func(r *Rules) { r.FenceBrokerEpoch = false },
-		"WatermarkNeverBack":        func(r *Rules) { r.WatermarkNeverBack = false },
+		"EpochsDecideTruncation":       func(r *Rules) { r.EpochsDecideTruncation = false },
+		"FenceLeaderEpoch":             func(r *Rules) { r.FenceLeaderEpoch = false },
+		"MaximalISR":                   func(r *Rules) { r.MaximalISR = false },
+		"FollowerTruncatesFully":       func(r *Rules) { r.FollowerTruncatesFully = false },
+		"FullTruncationMovesWatermark": func(r *Rules) { r.FullTruncationMovesWatermark = false },
+		"TruncateBeforeWatermark":      func(r *Rules) { r.TruncateBeforeWatermark = false },
+		"KeepLastFetchedEpoch":         func(r *Rules) { r.KeepLastFetchedEpoch = false },
+		"FollowerWatermarkByLogEnd":    func(r *Rules) { r.FollowerWatermarkByLogEnd = false },
+		"JoinAtEpochStart":             func(r *Rules) { r.JoinAtEpochStart = false },
+		"FenceBrokerEpoch":             func(r *Rules) { r.FenceBrokerEpoch = false },
+		"WatermarkNeverBack":           func(r *Rules) { r.WatermarkNeverBack = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules := AllRules()
 			off(&rules)
-			for seed := range int64(400) {
+			for seed := range int64(1500) {
 				if w := run(seed, 5000, rules); len(w.failures) > 0 {
 					t.Logf("seed %d: %s", seed, w.failures[0])
 					return

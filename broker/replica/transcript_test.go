@@ -172,9 +172,9 @@ func (c *script1) do(line string) string {
 			End: end, LeaderStart: kafka.Offset(a.num("start", 0)), LeaderWatermark: kafka.Offset(a.num("hw", 0)), Empty: end == c.m.end,
 		})
 	case "diverged":
-		c.m.StepDiverged(Diverged{Epoch: kafka.LeaderEpoch(a.num("epoch", 0)), End: kafka.Offset(a.num("end", 0)), LeaderWatermark: kafka.Offset(a.num("hw", 0))}, &c.h)
+		c.m.StepDiverged(Diverged{Asked: c.position(), Epoch: kafka.LeaderEpoch(a.num("epoch", 0)), End: kafka.Offset(a.num("end", 0)), LeaderWatermark: kafka.Offset(a.num("hw", 0))}, &c.h)
 	case "outofrange":
-		note = fmt.Sprintf("moved %v\n", c.m.StepOutOfRange(OutOfRange{LeaderStart: kafka.Offset(a.num("start", 0))}))
+		note = fmt.Sprintf("moved %v\n", c.m.StepOutOfRange(OutOfRange{Asked: c.position(), LeaderStart: kafka.Offset(a.num("start", 0))}))
 	case "history":
 		c.h = leaderepoch.History{}
 		for _, e := range strings.Split(words[1], ",") {
@@ -190,6 +190,11 @@ func (c *script1) do(line string) string {
 		return "unknown command\n"
 	}
 	return note + c.effects()
+}
+
+func (c *script1) position() FetchPosition {
+	pos, _ := c.m.FetchPosition(&c.h)
+	return pos
 }
 
 // effects prints the state and what is to be done.

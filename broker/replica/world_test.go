@@ -135,9 +135,7 @@ func (n *node) carryOut() {
 		w.logf("%d truncates to %d full=%v", n.id, t.To, t.Full)
 	}
 	if r.AdvanceStart != kafka.NoOffset {
-		n.log = n.log[r.AdvanceStart-n.start:]
-		n.start = r.AdvanceStart
-		n.history.TruncateFromStart(n.start)
+		n.advanceStart(r.AdvanceStart)
 	}
 	if r.StartEpoch {
 		n.history.Assign(n.m.LeaderEpoch(), n.end())
@@ -160,6 +158,12 @@ func (n *node) carryOut() {
 			w.logf("ack %d = %d by %d", p.offset, p.value, n.id)
 		}
 	}
+}
+
+func (n *node) advanceStart(to kafka.Offset) {
+	n.log = n.log[to-n.start:]
+	n.start = to
+	n.history.TruncateFromStart(to)
 }
 
 func (n *node) publish(hw kafka.Offset, over bool) {
@@ -234,14 +238,14 @@ func (n *node) answer(f *node, life int, pos FetchPosition, epoch kafka.BrokerEp
 		e, end, ok := n.history.EndOffsetFor(pos.LastEpoch, n.end())
 		if ok && (e < pos.LastEpoch || end < pos.From) {
 			deliver(func() {
-				f.m.StepDiverged(Diverged{Epoch: e, End: end, LeaderWatermark: hw}, &f.history)
+				f.m.StepDiverged(Diverged{Asked: pos, Epoch: e, End: end, LeaderWatermark: hw}, &f.history)
 			})
 			return
 		}
 	}
 	if pos.From < n.start || pos.From > n.end() {
 		start := n.start
-		deliver(func() { f.m.StepOutOfRange(OutOfRange{LeaderStart: start}) })
+		deliver(func() { f.m.StepOutOfRange(OutOfRange{Asked: pos, LeaderStart: start}) })
 		return
 	}
 	if n.m.StepFetched(Fetched{Replica: f.id, Epoch: epoch, Start: pos.LogStart, End: pos.From, Now: w.now}) != kafka.None {
@@ -252,7 +256,13 @@ func (n *node) answer(f *node, life int, pos FetchPosition, epoch kafka.BrokerEp
 	batch := slices.Clone(n.log[pos.From-n.start:])
 	batch = batch[:min(len(batch), 1+w.rnd.Intn(5))]
 	start := n.start
+	late := w.rnd.Intn(len(batch) + 1) // these are read from the file when they are sent, whatever is there by then
 	deliver(func() {
+		for i := late; i < len(batch); i++ {
+			if at := int(pos.From-n.start) + i; at >= 0 && at < len(n.log) {
+				batch[i] = n.log[at]
+			}
+		}
 		if f.end() != pos.From {
 			return // a late answer: the host's check that offsets continue the log
 		}
@@ -436,6 +446,19 @@ func (w *world) step() {
 				n.crash(w.rnd.Intn(4))
 			}
 		}
+	case x < 1983: // DeleteRecords
+		if n.up && n.m.Role() == Leader && n.hw > n.start {
+			n.advanceStart(n.start + kafka.Offset(w.rnd.Intn(int(n.hw-n.start)+1)))
+			n.m.StepStart(n.start)
+			n.carryOut()
+		}
+	case x < 1985: // a disk is replaced
+		if !n.up && !slices.Contains(w.state.isr, n.id) {
+			w.fence(n.id)
+			n.log, n.start, n.hwSaved = nil, 0, 0
+			n.history.Clear()
+			w.logf("%d has a new disk", n.id)
+		}
 	case x < 1995:
 		if !n.up {
 			w.fence(n.id)
@@ -468,6 +491,9 @@ func (w *world) deliver() {
 // check looks at what must always hold.
 func (w *world) check() {
 	for _, n := range w.nodes {
+		if n.up && n.hw < n.start {
+			w.fail("watermark %d of %d is below its log start %d", n.hw, n.id, n.start)
+		}
 		if n.up && n.m.LogEnd() != n.end() {
 			w.fail("machine of %d thinks its log ends at %d, not %d", n.id, n.m.LogEnd(), n.end())
 		}

@@ -15,8 +15,8 @@ type Replica interface {
 	// FetchPosition is what to ask for; ok is false when there is nothing to ask for now.
 	FetchPosition() (pos replica.FetchPosition, ok bool)
 	TakeAnswer(a replica.Answer) kafka.ErrorCode
-	TakeDivergence(asked kafka.LeaderEpoch, d replica.Diverged, now kafka.Elapsed)
-	TakeOutOfRange(asked kafka.LeaderEpoch, o replica.OutOfRange, now kafka.Elapsed) (moved bool)
+	TakeDivergence(d replica.Diverged, now kafka.Elapsed)
+	TakeOutOfRange(o replica.OutOfRange, now kafka.Elapsed) (moved bool)
 }
 
 // Options are a fetcher's settings. A zero value gets the default.

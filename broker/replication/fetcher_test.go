@@ -35,11 +35,11 @@ func (r *fake) TakeAnswer(a replica.Answer) kafka.ErrorCode {
 	}
 	return r.code
 }
-func (r *fake) TakeDivergence(_ kafka.LeaderEpoch, d replica.Diverged, _ kafka.Elapsed) {
+func (r *fake) TakeDivergence(d replica.Diverged, _ kafka.Elapsed) {
 	r.log = append(r.log, fmt.Sprintf("diverged at epoch %d end %d", d.Epoch, d.End))
 	r.pos.From = d.End
 }
-func (r *fake) TakeOutOfRange(_ kafka.LeaderEpoch, o replica.OutOfRange, _ kafka.Elapsed) bool {
+func (r *fake) TakeOutOfRange(o replica.OutOfRange, _ kafka.Elapsed) bool {
 	r.log = append(r.log, fmt.Sprintf("out of range, leader starts at %d", o.LeaderStart))
 	r.pos.From = max(r.pos.From, o.LeaderStart)
 	return o.LeaderStart >= 0

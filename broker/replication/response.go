@@ -78,20 +78,19 @@ func (f *Fetcher) keepPositions() {
 // take hands one partition's answer to its replica.
 func (f *Fetcher) take(p *follow, r *kmsg.FetchResponseTopicPartition, now kafka.Elapsed, wall kafka.Timestamp) {
 	code := kafka.ErrorCode(r.ErrorCode)
-	asked := p.asked.LeaderEpoch
 	switch {
 	case code == kafka.None && r.DivergingEpoch.EndOffset >= 0:
-		p.r.TakeDivergence(asked, replica.Diverged{
-			Epoch: kafka.LeaderEpoch(r.DivergingEpoch.Epoch), End: kafka.Offset(r.DivergingEpoch.EndOffset),
+		p.r.TakeDivergence(replica.Diverged{
+			Asked: p.asked, Epoch: kafka.LeaderEpoch(r.DivergingEpoch.Epoch), End: kafka.Offset(r.DivergingEpoch.EndOffset),
 			LeaderWatermark: kafka.Offset(r.HighWatermark),
 		}, now)
 	case code == kafka.None:
 		code = p.r.TakeAnswer(replica.Answer{
-			Asked: asked, Records: r.RecordBatches, LeaderStart: kafka.Offset(r.LogStartOffset),
+			Asked: p.asked.LeaderEpoch, Records: r.RecordBatches, LeaderStart: kafka.Offset(r.LogStartOffset),
 			LeaderWatermark: kafka.Offset(r.HighWatermark), Now: now, Wall: wall,
 		})
 	case code == kafka.OffsetOutOfRange:
-		if p.r.TakeOutOfRange(asked, replica.OutOfRange{LeaderStart: kafka.Offset(r.LogStartOffset)}, now) {
+		if p.r.TakeOutOfRange(replica.OutOfRange{Asked: p.asked, LeaderStart: kafka.Offset(r.LogStartOffset)}, now) {
 			code = kafka.None
 		}
 	}
