@@ -10,8 +10,9 @@ import (
 // maxZstdWindow is the largest window that a frame may ask for: 2^27, as zstd's own decoders and so Java's.
 const maxZstdWindow = 1 << 27
 
-// firstZstdGuess is the room made at first for a frame that does not say how large it is: so many times its bytes.
-const firstZstdGuess = 8
+// zstdGuess is the room made at first for a frame that does not say how large it is, as those of Java do not: so many
+// times its bytes, or what pooled memory there is if that is more. Each further try has so many times the room.
+const zstdGuess = 4
 
 // maxZstdRatio bounds what a frame can hold: a block of 128 KiB takes four bytes at least. One that claims more lies.
 const maxZstdRatio = 128 << 10 / 4
@@ -35,7 +36,7 @@ func decompressZstd(dst, src []byte, max int) ([]byte, error) {
 	defer zstdReaders.Put(z)
 	start := len(dst)
 	possible := start + maxZstdRatio*len(src)
-	for room := firstZstdGuess * len(src); ; room *= firstZstdGuess {
+	for room := firstZstdRoom(src); ; room *= zstdGuess {
 		room = min(room, max-start, possible-start)
 		dst = grow(dst[:start], room, max)
 		limited := dst[:start:min(cap(dst), max)]
@@ -53,6 +54,14 @@ func decompressZstd(dst, src []byte, max int) ([]byte, error) {
 			return dst[:start], errZstd
 		}
 	}
+}
+
+func firstZstdRoom(src []byte) int {
+	var h zstd.Header
+	if h.Decode(src) == nil && h.HasFCS && h.FrameContentSize <= maxZstdRatio*uint64(len(src)) {
+		return max(int(h.FrameContentSize), 1)
+	}
+	return zstdGuess * max(len(src), 1)
 }
 
 // zstdWriters has a pool for each of the library's levels.

@@ -4,7 +4,7 @@ import "sync"
 
 // maxPooledBytes bounds a buffer that is kept for reuse; larger ones are left to the collector, so that one huge batch
 // does not hold its memory for ever.
-const maxPooledBytes = 4 << 20
+const maxPooledBytes = 8 << 20
 
 // buffer is memory for decompressed records or for one compression.
 type buffer struct{ b []byte }
