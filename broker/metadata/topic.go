@@ -41,7 +41,7 @@ func (t *Topic) Partitions() iter.Seq2[int32, *Partition] {
 }
 
 // chunkSize balances the two slices that a change of one partition copies: the chunk, and the list of chunks.
-const chunkSize = 64
+const chunkSize = 256
 
 // partitionList is a list of partitions in chunks of chunkSize, all full but the last. A list that was handed out is
 // never written to: see partitionEdit.
