@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -164,16 +165,24 @@ func (n *Node) reconcileMembers() {
 // snapshotBytesPerSecond is the slowest transfer that is not taken for lost.
 const snapshotBytesPerSecond = 4 << 20
 
-// retrySnapshots tells raft that snapshots were lost that nobody acknowledged for too long: the transport is one-way.
+// retrySnapshots tells raft that snapshots were lost that did not take effect for too long: the transport is one-way. What counts is
+// raft's view of the member; a late answer to something older says nothing about the snapshot.
 func (n *Node) retrySnapshots() {
 	wait := n.opts.Timing.SnapshotRetry + time.Duration(n.log.Sizes().SnapshotBytes)*time.Second/snapshotBytesPerSecond
-	for _, m := range n.members {
-		h := n.heardOf(m.id)
-		if h.snapshotSent == never || n.now < h.snapshotSent.Add(wait) {
-			continue
+	var lost []uint64
+	n.raft.WithProgress(func(id uint64, _ raft.ProgressType, pr tracker.Progress) {
+		h, ok := n.heard[id]
+		switch {
+		case pr.State != tracker.StateSnapshot:
+			if ok {
+				h.snapshotSent = never
+				n.heard[id] = h
+			}
+		case !ok || h.snapshotSent == never || n.now >= h.snapshotSent.Add(wait):
+			lost = append(lost, id)
 		}
-		h.snapshotSent = never
-		n.heard[m.id] = h
-		n.raft.ReportSnapshot(m.id, raft.SnapshotFailure)
+	})
+	for _, id := range lost {
+		n.raft.ReportSnapshot(id, raft.SnapshotFailure)
 	}
 }

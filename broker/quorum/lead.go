@@ -270,7 +270,6 @@ func (n *Node) noticeAnswer(m *raftpb.Message) {
 	h.last = n.now
 	if m.GetType() == raftpb.MsgAppResp && !m.GetReject() {
 		h.match = max(h.match, m.GetIndex())
-		h.snapshotSent = never
 	}
 	if h.match >= n.lead.last {
 		h.caughtUp = n.now

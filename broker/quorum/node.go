@@ -45,7 +45,7 @@ type Node struct {
 // heard is what a leader knows of a member's answers.
 type heard struct {
 	last, caughtUp kafka.Elapsed
-	snapshotSent   kafka.Elapsed // when one was sent that it has not acknowledged yet
+	snapshotSent   kafka.Elapsed // when the one was sent that raft still waits for
 	match          uint64        // last index acknowledged
 }
 

@@ -65,9 +65,6 @@ func newWorld(t *testing.T, seed uint64, hosts int) *world {
 
 func (w *world) addHost(id kafka.NodeID, seed uint64) *host {
 	h := &host{w: w, self: Voter{Node: id, Directory: kafka.DirectoryID{1, byte(id)}}, disk: vfs.NewMem(seed*100 + uint64(id))}
-	for _, o := range w.hosts {
-		h.peers = append(h.peers, o.self.Node)
-	}
 	w.hosts = append(w.hosts, h)
 	return h
 }
@@ -89,6 +86,10 @@ func (w *world) found(n int) {
 }
 
 func (h *host) start() {
+	h.peers = nil
+	for _, o := range h.w.hosts {
+		h.peers = append(h.peers, o.self.Node)
+	}
 	h.state = &ledger{}
 	h.state.onApply = func(index uint64, data []byte) { h.w.applied(h, index, string(data)) }
 	n, err := Open(Options{
@@ -158,6 +159,8 @@ func (w *world) step() {
 	}
 	w.now = max(w.now, next)
 	switch {
+	case due == nil && packetAt < 0: // everybody is down
+		w.now = w.now.Add(time.Millisecond)
 	case due != nil:
 		due.node.Tick(w.now)
 		due.node.Process(w.now)
@@ -208,6 +211,11 @@ func (w *world) until(what string, limit time.Duration, ok func() bool) {
 	w.t.Helper()
 	for end := w.now.Add(limit); !ok(); {
 		if w.now >= end {
+			for _, h := range w.hosts {
+				if h.node != nil {
+					w.logf("node %d: role %v, %+v, %v", h.self.Node, h.node.role, h.node.Status(), h.node.raft.Status())
+				}
+			}
 			w.t.Fatalf("not within %v: %s\n%s", limit, what, w.trace.String())
 		}
 		w.step()
@@ -239,12 +247,17 @@ func (w *world) submit(h *host, word string) (answer func() error) {
 	return func() error { return result }
 }
 
-// mustSubmit adds a word at the leader.
+// mustSubmit adds a word at the leader, again when it turns out to be deposed.
 func (w *world) mustSubmit(word string) {
 	w.t.Helper()
-	w.until("a leader", 20*time.Second, func() bool { return w.leader() != nil })
-	answer := w.submit(w.leader(), word)
-	w.until("an answer to "+word, 20*time.Second, func() bool { return answer() == nil })
+	var answer func() error
+	w.until("an answer to "+word, 20*time.Second, func() bool {
+		var no *NotLeaderError
+		if l := w.leader(); l != nil && (answer == nil || errors.As(answer(), &no)) {
+			answer = w.submit(l, word)
+		}
+		return answer != nil && answer() == nil
+	})
 }
 
 // checkAnswered checks that every word answered is where the answer said, on every node that applied as far.
