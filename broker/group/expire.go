@@ -70,7 +70,8 @@ func (g *group) subscribed(topic string) bool {
 //
 // Retention of an offset runs from
 //
-//	the time the group became empty, in a group that has had members
+//	the time the group became empty or, if that is later, its commit, in a group that has had members (Kafka: the
+//	former alone, so that what an administrator resets in a group that has long been empty is gone at the next pass)
 //	its commit, in a group that never had any
 //	its commit, in a stable group of consumers that does not subscribe to the topic any more
 //
@@ -97,7 +98,7 @@ func (m *Machine) expireGroup(now Time, g *group) (handedOut int) {
 	g.offsets.each(func(topic string, p int32, o offset) {
 		from := o.committed
 		if emptySince {
-			from = g.since
+			from = max(from, g.since)
 		}
 		over := now.Wall-from >= kafka.Timestamp(m.config.Retention.Milliseconds())
 		if o.expires != kafka.NoTimestamp {

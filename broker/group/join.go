@@ -52,8 +52,8 @@ func (m *Machine) join(now Time, t Ticket, req *kmsg.JoinGroupRequest, from Call
 		return
 	}
 	if !m.accepts(g, req.MemberID) {
-		m.dropPending(now, g, req.MemberID)
 		refuse("", kafka.GroupMaxSizeReached)
+		m.turnAway(now, g, req.MemberID)
 		return
 	}
 	if !g.supports(req) {
@@ -161,6 +161,16 @@ func (m *Machine) dropPending(now Time, g *group, id string) bool {
 	m.maybeCompleteJoin(now, g)
 	m.reap(g)
 	return true
+}
+
+// turnAway drops who came too late for a place: its client gives up, so the others must not wait for it (G4).
+func (m *Machine) turnAway(now Time, g *group, id string) {
+	if mb := g.byID[id]; mb != nil {
+		m.removeMember(g, mb)
+		m.rebalanceOrComplete(now, g)
+		return
+	}
+	m.dropPending(now, g, id)
 }
 
 // accepts tells whether the group has room for the one who joins.
