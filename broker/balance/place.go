@@ -13,8 +13,6 @@ type Broker struct {
 	Rack string // "" is a rack like another
 	// Fenced brokers get followers only, and only when there are too few others.
 	Fenced bool
-	// What the broker holds already, to break ties.
-	Leaders, Replicas int
 }
 
 // Placement asks for the replicas of new partitions of one topic.
@@ -28,11 +26,11 @@ type Placement struct {
 	Start uint64
 }
 
-// candidate is a broker under placement. Counts without suffix are of this topic.
+// candidate is a broker under placement.
 type candidate struct {
 	Broker
 	rack              int // index into the table of racks
-	leaders, replicas int
+	leaders, replicas int // of this topic
 	turn              int // place in the turned order
 }
 
@@ -43,9 +41,9 @@ type candidate struct {
 //
 //  1. no broker twice, and a broker that is not fenced first
 //  2. replicas on as many racks as there are, as evenly as can be
-//  3. of the topic: leaders even over brokers; then replicas even; then the first followers of one leader spread over all
-//     others, so that its leaderships spread when it dies
-//  4. of the cluster: the brokers with the fewest leaders and replicas
+//  3. leaders of the topic even over brokers; then its replicas even; then the first followers of one leader spread over
+//     all others, so that its leaderships spread when it dies
+//  4. from a start that the caller turns at random, so that topics spread over the cluster
 //
 // Example: brokers 0 and 1 on rack a, 2 and 3 on rack b, two replicas, four partitions, Start 0:
 //
@@ -146,9 +144,7 @@ func (s *placer) compare(i, j, leader, k int) int {
 	a, b := &s.brokers[i], &s.brokers[j]
 	if k == 0 {
 		return cmp.Or(
-			cmp.Compare(a.leaders, b.leaders), cmp.Compare(a.replicas, b.replicas),
-			cmp.Compare(a.Leaders, b.Leaders), cmp.Compare(a.Replicas, b.Replicas),
-			cmp.Compare(a.turn, b.turn))
+			cmp.Compare(a.leaders, b.leaders), cmp.Compare(a.replicas, b.replicas), cmp.Compare(a.turn, b.turn))
 	}
 	pairs := 0
 	if k == 1 {
@@ -157,7 +153,7 @@ func (s *placer) compare(i, j, leader, k int) int {
 	return cmp.Or(
 		boolean(a.Fenced)-boolean(b.Fenced),
 		cmp.Compare(s.onRack[a.rack], s.onRack[b.rack]),
-		cmp.Compare(a.replicas, b.replicas), pairs, cmp.Compare(a.Replicas, b.Replicas),
+		cmp.Compare(a.replicas, b.replicas), pairs,
 		// From the leader on, as in a ring.
 		cmp.Compare(s.after(leader, a.turn), s.after(leader, b.turn)))
 }
