@@ -40,8 +40,6 @@ const (
 	lengthEnd = 12 // the length counts the bytes from here
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli) // never written after start
-
 // Batch is exactly one batch of magic 2, a view and never a copy. Make one by [Next], which checks its length;
 // the accessors panic on fewer than [HeaderSize] bytes. The header's fields are whatever the bytes say: only
 // [Batch.CheckCRC] and [ValidateProduce] judge them.
@@ -137,16 +135,8 @@ func (b Batch) SetLeaderEpoch(e kafka.LeaderEpoch) {
 }
 
 // SetLogAppendTime gives all records the time t: it rewrites attributes, maxTimestamp and checksum, nothing else, so
-// compressed records stay as sent.
-func (b Batch) SetLogAppendTime(t kafka.Timestamp) {
-	binary.BigEndian.PutUint16(b[atAttributes:], uint16(b.Attributes())|attrLogAppendTime)
-	binary.BigEndian.PutUint64(b[atMaxTimestamp:], uint64(t))
-	b.setCRC()
-}
-
-func (b Batch) setCRC() {
-	binary.BigEndian.PutUint32(b[atCRC:], crc32.Checksum(b[atAttributes:], castagnoli))
-}
+// compressed records stay as sent. The checksum must have been right before.
+func (b Batch) SetLogAppendTime(t kafka.Timestamp) { b.setTimestamps(LogAppendTime, t) }
 
 // Payload is what follows the header: the records, compressed if [Batch.Codec] says so. A view.
 func (b Batch) Payload() []byte { return b[HeaderSize:] }

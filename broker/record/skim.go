@@ -6,61 +6,57 @@ import "encoding/binary"
 // four more so that a word can be read at each of them.
 const skimRoom = 3 + 1 + 3 + 3 + 3 + 4
 
-// skim is [parseFrame] for the records that almost all are: varints of at most three bytes and no headers. It sets only
-// the deltas, next and the ends of the key and the value (-1: null), and false means that parseFrame must judge.
+// skim is [parseFrame] for the records that almost all are: varints of at most three bytes and no headers. It gives what
+// validation needs; next is 0 when parseFrame must judge.
 //
 // It reads before it knows that the record reaches so far, but never outside data; as the parts only ever move forward,
 // that they end where the length says proves that none of them went beyond.
-func skim(data []byte, at int, f *frame) bool {
+func skim(data []byte, at int) (next int, timestampDelta int64, offsetDelta int32, hasKey bool) {
 	if len(data)-at < skimRoom {
-		return false
+		return 0, 0, 0, false
 	}
 	d := data[at:]
 	size, p := short(d, 0)
 	end := p + int(size>>1)
 	if p == 0 || size&1 != 0 || end > len(d) {
-		return false
+		return 0, 0, 0, false
 	}
 	ts, n := short(d, p+1)
 	if n == 0 {
-		return false
+		return 0, 0, 0, false
 	}
 	offset, p := short(d, n)
 	if p == 0 {
-		return false
+		return 0, 0, 0, false
 	}
 	key, p := short(d, p)
 	if p == 0 {
-		return false
+		return 0, 0, 0, false
 	}
-	f.keyEnd = -1
-	if key != 1 {
+	if key != null {
 		p += int(key >> 1)
-		f.keyEnd = at + p
 		if key&1 != 0 || p > len(d)-4 {
-			return false
+			return 0, 0, 0, false
 		}
 	}
 	value, p := short(d, p)
 	if p == 0 {
-		return false
+		return 0, 0, 0, false
 	}
-	f.valEnd = -1
-	if value != 1 {
+	if value != null {
 		p += int(value >> 1)
-		f.valEnd = at + p
 		if value&1 != 0 || p >= len(d) {
-			return false
+			return 0, 0, 0, false
 		}
 	}
 	if d[p] != 0 || p+1 != end {
-		return false
+		return 0, 0, 0, false
 	}
-	f.timestampDelta = int64(ts>>1) ^ -int64(ts&1)
-	f.offsetDelta = int32(offset>>1) ^ -int32(offset&1)
-	f.next = at + end
-	return true
+	return at + end, int64(ts>>1) ^ -int64(ts&1), int32(offset>>1) ^ -int32(offset&1), key != null
 }
+
+// null is the length -1 before zig-zag is undone; other odd ones are negative too.
+const null = 1
 
 // short reads a varint of at most three bytes, zig-zag not undone, from the four bytes at p. Next is 0 for a longer one.
 func short(d []byte, p int) (u uint32, next int) {

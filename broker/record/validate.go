@@ -132,20 +132,6 @@ func ValidateProduce(b []byte, rules ProduceRules) (ProduceInfo, *Refusal) {
 	return info, nil
 }
 
-// setTimestamps writes type and maximum, and a new checksum if one of them was another.
-func (b Batch) setTimestamps(t TimestampType, maximum kafka.Timestamp) {
-	if b.TimestampType() == t && b.MaxTimestamp() == maximum {
-		return
-	}
-	attrs := b.Attributes() &^ attrLogAppendTime
-	if t == LogAppendTime {
-		attrs |= attrLogAppendTime
-	}
-	binary.BigEndian.PutUint16(b[atAttributes:], uint16(attrs))
-	binary.BigEndian.PutUint64(b[atMaxTimestamp:], uint64(maximum))
-	b.setCRC()
-}
-
 // onlyBatch cuts out the one batch that a request may hold for a partition. A length is never believed beyond the bytes
 // that are there. Base offset and counts are judged later, in Kafka's order.
 func onlyBatch(b []byte, version int16) (Batch, *Refusal) {

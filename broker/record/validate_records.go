@@ -82,7 +82,6 @@ var (
 // header's holds for all: where that is not refused, the type is taken away and their own are what consumers see.
 func (w *walk) records(data []byte) *Refusal {
 	var (
-		f          frame
 		at         int
 		count      = w.batch.Count()
 		base       = int64(w.batch.BaseTimestamp())
@@ -90,21 +89,24 @@ func (w *walk) records(data []byte) *Refusal {
 		maximum    = int64(kafka.NoTimestamp)
 	)
 	for i := range count {
-		if !skim(data, at, &f) {
+		next, timestampDelta, offsetDelta, hasKey := skim(data, at)
+		if next == 0 {
+			var f frame
 			if field, ok := parseFrame(data, at, &f); !ok {
 				return refuse(kafka.InvalidRecord, "record %d of %d is malformed: %s", i, count, field)
 			}
+			next, timestampDelta, offsetDelta, hasKey = f.next, f.timestampDelta, f.offsetDelta, f.keyEnd >= 0
 		}
-		at = f.next
-		if f.offsetDelta != i {
+		at = next
+		if offsetDelta != i {
 			w.misnumbered = true
 		}
-		ts := base + f.timestampDelta
+		ts := base + timestampDelta
 		if ts > maximum {
 			maximum = ts
 		}
 		switch {
-		case w.compacted && f.keyEnd < 0:
+		case w.compacted && !hasKey:
 			w.fail(i, ts, errNoKey)
 		case (ts < w.least || ts > w.most) && ts != int64(kafka.NoTimestamp):
 			w.fail(i, ts, errTimestamp)
