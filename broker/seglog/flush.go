@@ -1,0 +1,205 @@
+package seglog
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/vfs"
+)
+
+// sealBytes is how far the active segment grows before a Flush seals it again: what a crash may leave to scan beyond
+// the recovery point, however stale the recovery point checkpoint is. A seal costs the fsyncs of the index files, so
+// flush.messages=1 does not pay them for each message.
+const sealBytes = 8 << 20
+
+// Flush makes everything up to the end durable and moves the recovery point there. Order: names of new files, batches,
+// then whatever seals vouch for, then the seals. After an error of fsync the directory is offline: what the disk holds
+// is not known, and trying again would only hide that.
+func (l *Log) Flush() error {
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if err := l.flush(sealBytes); err != nil {
+		return l.fault("flush", err)
+	}
+	return nil
+}
+
+// flush seals every segment that is complete, and the active one if it has grown by grown bytes since its last seal.
+func (l *Log) flush(grown int64) error {
+	if l.end == l.flushed && !l.namesDirty && grown > 0 {
+		return nil
+	}
+	var toSeal []*segment
+	for i := l.unsynced; i < len(l.segs); i++ {
+		s := l.segs[i]
+		if s.next > l.flushed || s.next == s.base {
+			if err := l.syncFile(s, logFile); err != nil {
+				return err
+			}
+		}
+		sealed := int64(0)
+		if s.hasSeal {
+			sealed = s.sealed.logBytes
+		}
+		full := i < len(l.segs)-1 && sealed != s.size
+		if s.idx != nil && (full || s.size-sealed >= grown && (s.size > 0 || grown == 0)) {
+			toSeal = append(toSeal, s)
+		}
+	}
+	if err := l.sealAll(toSeal); err != nil {
+		return err
+	}
+	if l.namesDirty {
+		if err := l.syncDir(); err != nil {
+			return err
+		}
+	}
+	l.unsynced = len(l.segs) - 1
+	l.mu.Lock()
+	l.flushed = l.end
+	l.mu.Unlock()
+	return nil
+}
+
+// sealAll makes what the seals of these segments vouch for durable, and then the seals.
+func (l *Log) sealAll(segs []*segment) error {
+	if len(segs) == 0 {
+		return nil
+	}
+	var records []byte
+	seals := make([]seal, len(segs))
+	for i, s := range segs {
+		if err := l.writeTails(s, true); err != nil {
+			return err
+		}
+		for k, e := range inOrder(s.idx) {
+			if e.written > 0 {
+				if err := l.syncFile(s, offsetIndexFile+fileKind(k)); err != nil {
+					return err
+				}
+			}
+		}
+		seals[i] = s.makeSeal()
+		records = appendSeal(records, seals[i])
+		if s == l.active() && s.size > 0 {
+			if err := l.writeSnapshot(); err != nil {
+				return err
+			}
+		}
+		if err := l.syncSnapshot(s.next); err != nil {
+			return err
+		}
+	}
+	if err := l.writeEpochs(); err != nil {
+		return err
+	}
+	if l.namesDirty {
+		if err := l.syncDir(); err != nil {
+			return err
+		}
+	}
+	if err := l.journal.append(records); err != nil {
+		return err
+	}
+	l.loadMu.Lock()
+	defer l.loadMu.Unlock()
+	for i, s := range segs {
+		s.sealed, s.hasSeal = seals[i], true
+	}
+	return nil
+}
+
+func (l *Log) syncFile(s *segment, k fileKind) error {
+	h, err := l.open(s, k)
+	if err != nil {
+		return err
+	}
+	defer l.files.release(h)
+	if err := h.file.Sync(); err != nil {
+		return &vfs.SyncError{Err: fmt.Errorf("%s: %w", segmentName(l.dir, s.base, suffixes[k]), err)}
+	}
+	return nil
+}
+
+// Close flushes, seals every segment, writes the producers' snapshot and closes the files, so that the next Open with
+// Options.Clean scans nothing. Slices that are still out stay valid. A log that is offline is closed as it is.
+func (l *Log) Close() error {
+	if l.closed {
+		return ErrClosed
+	}
+	err := l.usable()
+	if err == nil {
+		if err = l.closeClean(); err != nil {
+			err = l.fault("close log", err)
+		}
+	}
+	l.closed = true
+	l.mu.Lock()
+	segs := l.segs
+	l.mu.Unlock()
+	for _, s := range segs {
+		for k := range s.files {
+			l.files.forget(&s.files[k])
+		}
+	}
+	return err
+}
+
+func (l *Log) closeClean() error {
+	s := l.active()
+	if l.tailDirty {
+		h, err := l.open(s, logFile)
+		if err != nil {
+			return err
+		}
+		err = h.file.Truncate(s.size)
+		l.files.release(h)
+		if err != nil {
+			return err
+		}
+		l.tailDirty = false
+	}
+	if l.epochsDirty {
+		if err := l.writeEpochs(); err != nil {
+			return err
+		}
+	}
+	idle := s.hasSeal && s.sealed.logBytes == s.size && l.flushed == l.end && !l.resealNeeded()
+	if idle {
+		if l.producers.Len() > 0 || len(l.snapshots) > 0 {
+			return l.writeSnapshot()
+		}
+		return nil
+	}
+	for _, t := range l.segs {
+		if t.hasSeal && t.sealed.logBytes == t.size {
+			continue
+		}
+		if err := l.loadIndexes(t); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		t.noteTime()
+		l.mu.Unlock()
+	}
+	l.unsynced = 0
+	for l.unsynced < len(l.segs)-1 && l.segs[l.unsynced].hasSeal && l.segs[l.unsynced].sealed.logBytes == l.segs[l.unsynced].size {
+		l.unsynced++
+	}
+	return l.flush(0)
+}
+
+// resealNeeded tells whether indexes were made anew that no seal vouches for.
+func (l *Log) resealNeeded() bool {
+	for _, s := range l.segs {
+		if !s.hasSeal || s.sealed.logBytes != s.size {
+			return true
+		}
+	}
+	return false
+}
+
+// never is later than any time.
+const never kafka.Timestamp = math.MaxInt64

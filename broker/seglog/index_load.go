@@ -1,0 +1,243 @@
+package seglog
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/record"
+)
+
+// loadIndexes makes s.idx ready: from the files when the seal vouches for them, otherwise anew from the batches. The
+// caller is the writer or holds a reference to s. Loading is serialised by loadMu, not by mu, since it reads files.
+func (l *Log) loadIndexes(s *segment) error {
+	l.mu.Lock()
+	loaded := s.idx != nil
+	l.mu.Unlock()
+	if loaded {
+		return nil
+	}
+	l.loadMu.Lock()
+	defer l.loadMu.Unlock()
+	l.mu.Lock()
+	loaded, size := s.idx != nil, s.size
+	l.mu.Unlock()
+	if loaded {
+		return nil
+	}
+	if s.hasSeal && s.sealed.logBytes == size {
+		x, err := l.readIndexes(s, s.sealed)
+		if err != nil {
+			return err
+		}
+		if x != nil {
+			l.mu.Lock()
+			s.idx = x
+			l.mu.Unlock()
+			return nil
+		}
+	}
+	return l.rebuildIndexes(s, size)
+}
+
+// readIndexes reads the indexes of a seal from the files; nil when they are not what was sealed.
+func (l *Log) readIndexes(s *segment, v seal) (*indexes, error) {
+	x := newIndexes()
+	x.sinceEntry = int(v.sinceEntry)
+	for k, want := range [3]sum{v.offsets, v.times, v.txns} {
+		e := inOrder(x)[k]
+		if want.bytes == 0 {
+			continue
+		}
+		last, ok, err := l.readIndex(s, offsetIndexFile+fileKind(k), want, e.width)
+		if err != nil || !ok {
+			return nil, err
+		}
+		e.written, e.crc = int(want.bytes)/e.width, want.crc
+		if e == &x.times {
+			x.lastTime, _ = timeEntry(last)
+		}
+	}
+	return x, nil
+}
+
+// readIndex compares a file with its sum and gives its last entry. What is in the file beyond the sum is cut off.
+func (l *Log) readIndex(s *segment, k fileKind, want sum, width int) (last []byte, ok bool, err error) {
+	h, err := l.open(s, k)
+	if err != nil {
+		return nil, false, err
+	}
+	defer l.files.release(h)
+	size, err := h.file.Size()
+	if err != nil {
+		return nil, false, fmt.Errorf("load index: %w", err)
+	}
+	if size < int64(want.bytes) {
+		return nil, false, nil
+	}
+	buf := make([]byte, min(int(want.bytes), scanBlock/width*width))
+	crc := uint32(0)
+	for at := 0; at < int(want.bytes); at += len(buf) {
+		buf = buf[:min(len(buf), int(want.bytes)-at)]
+		if n, err := h.file.ReadAt(buf, int64(at)); n < len(buf) {
+			if err == nil || err == io.EOF {
+				return nil, false, nil
+			}
+			return nil, false, fmt.Errorf("load index: %w", err)
+		}
+		crc = crc32.Update(crc, castagnoli, buf)
+	}
+	if crc != want.crc {
+		return nil, false, nil
+	}
+	if size > int64(want.bytes) {
+		if err := h.file.Truncate(int64(want.bytes)); err != nil {
+			return nil, false, fmt.Errorf("load index: %w", err)
+		}
+	}
+	return buf[len(buf)-width:], true, nil
+}
+
+// rebuildIndexes makes the indexes of [0, size) anew from the batches. Called with loadMu held. When the files cannot
+// be written the indexes stay in memory: a full disk does not keep anybody from reading.
+func (l *Log) rebuildIndexes(s *segment, size int64) error {
+	h, err := l.open(s, logFile)
+	if err != nil {
+		return err
+	}
+	defer l.files.release(h)
+	n := newSegment(s.base)
+	n.idx = newIndexes()
+	sc := l.scan(s, h, 0, size, make([]byte, scanBlock))
+	control := false
+	for {
+		header, at, err := sc.next()
+		if err != nil {
+			if isEnd(err) {
+				break
+			}
+			return fmt.Errorf("rebuild index: %w", err)
+		}
+		n.note(spanOf(header, at), l.indexInterval())
+		control = control || header.Attributes.IsControl()
+	}
+	if control {
+		if err := l.rebuildTxns(s, n.idx, n.next); err != nil {
+			return fmt.Errorf("rebuild transaction index: %w", err)
+		}
+	}
+	l.finishRebuild(s, n.idx)
+	l.rebuilt.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.idx = n.idx
+	s.largest, s.largestAt, s.first = n.largest, n.largestAt, n.first
+	if size == 0 || n.next > s.base {
+		s.next = max(n.next, s.base)
+	}
+	s.hasSeal = false
+	return nil
+}
+
+// finishRebuild writes new indexes over whatever is in the files, as far as that is possible. Those of a retired segment
+// stay in memory: its names are no longer its own.
+func (l *Log) finishRebuild(s *segment, x *indexes) {
+	l.mu.Lock()
+	retired := s.retired
+	l.mu.Unlock()
+	if retired {
+		return
+	}
+	for k, e := range inOrder(x) {
+		kind := offsetIndexFile + fileKind(k)
+		if len(e.tail) == 0 && kind == txnIndexFile {
+			l.removeStaleTxnIndex(s)
+			continue
+		}
+		h, err := l.open(s, kind)
+		if err != nil {
+			continue
+		}
+		err = h.file.Truncate(0)
+		if err == nil {
+			_, err = h.file.WriteAt(e.tail, 0)
+		}
+		l.files.release(h)
+		if err == nil {
+			e.written, e.tail = len(e.tail)/e.width, nil
+		}
+	}
+}
+
+// removeStaleTxnIndex removes the file of a segment without aborted transactions.
+func (l *Log) removeStaleTxnIndex(s *segment) {
+	l.files.forget(&s.files[txnIndexFile])
+	l.fs.Remove(segmentName(l.dir, s.base, suffixes[txnIndexFile])) // mostly it is not there
+}
+
+// rebuildTxns finds the aborted transactions whose markers are in s. Their first batches may be in earlier segments, so
+// the producers are followed from the newest snapshot before s.
+func (l *Log) rebuildTxns(s *segment, x *indexes, end kafka.Offset) error {
+	state, err := l.producersAt(s.base)
+	if err != nil {
+		return err
+	}
+	segs := l.segmentsTo(s)
+	return l.eachBatch(segs, state.End(), end, func(b record.Batch) error {
+		txn, ok := state.Update(b, kafka.NoTimestamp)
+		if ok && txn.Aborted && txn.Last >= s.base {
+			addTxn(x, AbortedTransaction{txn.ProducerID, txn.First, txn.Last, txn.LastStable})
+		}
+		return nil
+	})
+}
+
+func addTxn(x *indexes, t AbortedTransaction) {
+	var b [txnEntryBytes]byte
+	x.txns.add(appendTxnEntry(b[:0], t))
+}
+
+func spanOf(h record.Header, at int64) batchSpan {
+	return batchSpan{last: h.LastOffset(), maxTimestamp: h.MaxTimestamp, position: at, size: h.Size}
+}
+
+// isEnd tells the end of a scan from a batch that is cut off, which wraps an EOF too.
+func isEnd(err error) bool { return err == io.EOF }
+
+// floor gives the position of an indexed batch whose last offset is at most the one asked for, 0 when there is none.
+func (l *Log) floor(s *segment, e entries, offset kafka.Offset) (int64, error) {
+	rel := int64(offset - s.base)
+	entry, err := l.searchOffsets(s, e, func(r int32, _ int64) bool { return int64(r) <= rel })
+	if err != nil || entry == nil {
+		return 0, err
+	}
+	_, position := offsetEntry(entry)
+	return position, nil
+}
+
+// searchOffsets finds the last entry for which ok holds in a copy of the offset index.
+func (l *Log) searchOffsets(s *segment, e entries, ok func(relative int32, position int64) bool) ([]byte, error) {
+	return l.search(s, offsetIndexFile, e, func(b []byte) bool { return ok(offsetEntry(b)) })
+}
+
+// search finds the last entry for which ok holds in a copy of one of the indexes.
+func (l *Log) search(s *segment, k fileKind, e entries, ok func(entry []byte) bool) ([]byte, error) {
+	var file io.ReaderAt
+	if e.written > 0 {
+		h, err := l.open(s, k)
+		if err != nil {
+			return nil, err
+		}
+		defer l.files.release(h)
+		file = h.file
+	}
+	entry, err := e.last(file, ok)
+	if err == io.EOF {
+		err = &CorruptError{File: segmentName(l.dir, s.base, suffixes[k]), What: "file is shorter than it was", Err: io.ErrUnexpectedEOF}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read index: %w", err)
+	}
+	return entry, nil
+}

@@ -1,0 +1,237 @@
+package seglog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/record"
+)
+
+// TimestampOffset is a record found by its time.
+type TimestampOffset struct {
+	Timestamp   kafka.Timestamp
+	Offset      kafka.Offset
+	LeaderEpoch kafka.LeaderEpoch
+}
+
+// maxDecompressed bounds the records of one batch that a look-up by time decompresses.
+const maxDecompressed = 256 << 20
+
+// OffsetForTimestamp finds the first record in [StartOffset, limit) whose timestamp is at least ts.
+func (l *Log) OffsetForTimestamp(ts kafka.Timestamp, limit kafka.Offset) (TimestampOffset, bool, error) {
+	var t TimestampOffset
+	var ok bool
+	err := l.again("look up a timestamp", func() (err error) {
+		t, ok, err = l.byTime(ts, limit)
+		return err
+	})
+	return t, ok, err
+}
+
+// again repeats a read when a segment was deleted or replaced under it.
+func (l *Log) again(op string, read func() error) error {
+	var err error
+	for range readAttempts {
+		if err = read(); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
+func (l *Log) byTime(ts kafka.Timestamp, limit kafka.Offset) (TimestampOffset, bool, error) {
+	from := l.StartOffset()
+	for from < limit {
+		v, ok := l.refFor(from)
+		if !ok {
+			break
+		}
+		t, found, err := l.byTimeIn(v, ts, from, limit)
+		l.unref(v.seg)
+		if err != nil || found {
+			return t, found, err
+		}
+		if v.last {
+			break
+		}
+		from = v.next
+	}
+	return TimestampOffset{}, false, nil
+}
+
+// summary gives a segment's largest timestamp and where it is, reading its batches only if no seal knows.
+func (l *Log) summary(s *segment) (largest kafka.Timestamp, at kafka.Offset, err error) {
+	l.mu.Lock()
+	known := s.known()
+	l.mu.Unlock()
+	if !known {
+		if err := l.loadIndexes(s); err != nil {
+			return 0, 0, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return s.largest, s.largestAt, nil
+}
+
+// byTimeIn looks in one segment. The time index gives a batch such that no earlier one has a timestamp above the
+// entry's; from its position on the headers' max timestamps are compared, then the records of the first batch that may
+// hold one.
+func (l *Log) byTimeIn(v view, ts kafka.Timestamp, from, limit kafka.Offset) (TimestampOffset, bool, error) {
+	none := TimestampOffset{}
+	largest, _, err := l.summary(v.seg)
+	if err != nil || largest < ts {
+		return none, false, err
+	}
+	if err := l.loadIndexes(v.seg); err != nil {
+		return none, false, err
+	}
+	l.mu.Lock()
+	times, offsets := v.seg.idx.times, v.seg.idx.offsets
+	l.mu.Unlock()
+	entry, err := l.search(v.seg, timeIndexFile, times, func(b []byte) bool { t, _ := timeEntry(b); return t <= ts })
+	if err != nil {
+		return none, false, err
+	}
+	position := int64(0)
+	if entry != nil {
+		_, rel := timeEntry(entry)
+		if position, err = l.floor(v.seg, offsets, v.seg.base+kafka.Offset(rel)); err != nil {
+			return none, false, err
+		}
+	}
+	if p, err := l.floor(v.seg, offsets, from); err != nil {
+		return none, false, err
+	} else if p > position {
+		position = p
+	}
+	h, err := l.open(v.seg, logFile)
+	if err != nil {
+		return none, false, err
+	}
+	defer l.files.release(h)
+	sc := l.scan(v.seg, h, position, v.size, make([]byte, lookupBlock))
+	for {
+		header, at, err := sc.next()
+		if isEnd(err) || err == nil && header.BaseOffset >= limit {
+			return none, false, nil
+		}
+		if err != nil {
+			return none, false, err
+		}
+		if header.MaxTimestamp < ts || header.LastOffset() < from {
+			continue
+		}
+		b, err := sc.batch(at, header.Size)
+		if err != nil {
+			return none, false, err
+		}
+		t, found, err := l.firstRecord(v, at, b, func(r *record.Record) bool { return r.Timestamp >= ts && r.Offset >= from })
+		if err != nil || found {
+			return t, found && t.Offset < limit, err
+		}
+	}
+}
+
+// firstRecord finds the first record of a batch for which ok holds.
+func (l *Log) firstRecord(v view, at int64, b record.Batch, ok func(*record.Record) bool) (TimestampOffset, bool, error) {
+	it := b.Records(maxDecompressed)
+	defer it.Close()
+	for it.Next() {
+		if r := it.Record(); ok(r) {
+			return TimestampOffset{r.Timestamp, r.Offset, b.LeaderEpoch()}, true, nil
+		}
+	}
+	if err := it.Err(); err != nil {
+		return TimestampOffset{}, false, l.badBatch(v.seg, at, "records", err)
+	}
+	return TimestampOffset{}, false, nil
+}
+
+// MaxTimestamp finds the first record with the largest timestamp in [StartOffset, limit): ListOffsets with -3.
+func (l *Log) MaxTimestamp(limit kafka.Offset) (TimestampOffset, bool, error) {
+	var t TimestampOffset
+	var ok bool
+	err := l.again("look up the largest timestamp", func() (err error) {
+		t, ok, err = l.byMaxTime(limit)
+		return err
+	})
+	return t, ok, err
+}
+
+func (l *Log) byMaxTime(limit kafka.Offset) (TimestampOffset, bool, error) {
+	start := l.StartOffset()
+	best, found := TimestampOffset{Timestamp: kafka.NoTimestamp}, false
+	for from := start; from < limit; {
+		v, ok := l.refFor(from)
+		if !ok {
+			break
+		}
+		t, ok, err := l.maxTimeIn(v, best.Timestamp, start, limit)
+		l.unref(v.seg)
+		if err != nil {
+			return best, false, err
+		}
+		if ok {
+			best, found = t, true
+		}
+		if v.last {
+			break
+		}
+		from = v.next
+	}
+	return best, found, nil
+}
+
+// maxTimeIn finds the first record with the largest timestamp of a segment in [start, limit), if it is above the one
+// given. Only the segment in which start or limit falls is read as a whole.
+func (l *Log) maxTimeIn(v view, above kafka.Timestamp, start, limit kafka.Offset) (TimestampOffset, bool, error) {
+	none := TimestampOffset{}
+	largest, at, err := l.summary(v.seg)
+	if err != nil || largest <= above {
+		return none, false, err
+	}
+	h, err := l.open(v.seg, logFile)
+	if err != nil {
+		return none, false, err
+	}
+	defer l.files.release(h)
+	var position int64
+	var header record.Header
+	if v.seg.base >= start && at < limit {
+		if header, position, err = l.find(v, h, at); err != nil || position < 0 {
+			return none, false, err
+		}
+	} else {
+		sc := l.scan(v.seg, h, 0, v.size, make([]byte, scanBlock))
+		position = -1
+		for {
+			candidate, p, err := sc.next()
+			if isEnd(err) || err == nil && candidate.BaseOffset >= limit {
+				break
+			}
+			if err != nil {
+				return none, false, err
+			}
+			if candidate.LastOffset() >= start && candidate.MaxTimestamp > above {
+				above, header, position = candidate.MaxTimestamp, candidate, p
+			}
+		}
+		if position < 0 {
+			return none, false, nil
+		}
+	}
+	sc := l.scan(v.seg, h, position, position+int64(header.Size), make([]byte, lookupBlock))
+	b, err := sc.batch(position, header.Size)
+	if err != nil {
+		return none, false, err
+	}
+	return l.firstRecord(v, position, b, func(r *record.Record) bool {
+		return r.Timestamp >= header.MaxTimestamp && r.Offset >= start && r.Offset < limit
+	})
+}
