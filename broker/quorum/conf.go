@@ -17,6 +17,11 @@ func (n *Node) isVoter(id uint64) bool {
 	return slices.Contains(n.conf.GetVoters(), id) || slices.Contains(n.conf.GetVotersOutgoing(), id)
 }
 
+// HasVote tells whether a directory of a node id votes; for the machine.
+func (n *Node) HasVote(node kafka.NodeID) bool {
+	return slices.ContainsFunc(n.members, func(m member) bool { return m.Node == node && n.isVoter(m.id) })
+}
+
 func (n *Node) isMember(id uint64) bool {
 	return n.isVoter(id) || slices.Contains(n.conf.GetLearners(), id) || slices.Contains(n.conf.GetLearnersNext(), id)
 }

@@ -19,11 +19,15 @@ type ledger struct {
 	onApply     func(index uint64, data []byte)
 }
 
-func (l *ledger) Apply(index uint64, data []byte) {
-	if index <= l.applied {
+func (l *ledger) Apply(index uint64, data []byte) error {
+	if index != l.applied+1 && l.applied > 0 {
 		panic(fmt.Sprintf("entry %d applied after %d", index, l.applied))
 	}
 	l.applied = index
+	l.onApply(index, data)
+	if len(data) == 0 {
+		return nil
+	}
 	l.words = append(l.words, string(data))
 	if l.leading {
 		if len(l.speculative) == 0 || l.speculative[0] != string(data) {
@@ -31,7 +35,7 @@ func (l *ledger) Apply(index uint64, data []byte) {
 		}
 		l.speculative = l.speculative[1:]
 	}
-	l.onApply(index, data)
+	return nil
 }
 
 func (l *ledger) Snapshot() []byte {

@@ -9,8 +9,9 @@ import (
 
 // StateMachine is what the quorum replicates. Its methods are called by the Node only, one at a time.
 type StateMachine interface {
-	// Apply folds one committed entry into the state. data is owned by the log and must not be changed.
-	Apply(index uint64, data []byte)
+	// Apply folds one committed entry into the state; data is empty for the quorum's own entries, which change nothing but the index. data is
+	// owned by the log and must not be changed. An error means that this node cannot go on: it goes offline.
+	Apply(index uint64, data []byte) error
 	// Snapshot encodes the applied state; the Node owns the result.
 	Snapshot() []byte
 	// Restore replaces the state by a snapshot taken at index. snapshot must not be kept or changed.
@@ -26,6 +27,7 @@ type StateMachine interface {
 }
 
 // Suspect is the command by which the Node tells its machine that the process of a broker seems to have died. The reply is nil.
+// Others may submit it too.
 type Suspect struct{ Node kafka.NodeID }
 
 // NotLeaderError refuses a submit at a node that does not lead: [kafka.NotController], with the node to ask instead.

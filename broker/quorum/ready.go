@@ -137,13 +137,14 @@ func (n *Node) applyReady(rd *raft.Ready) error {
 }
 
 func (n *Node) applyEntry(e *raftpb.Entry) error {
+	data := e.GetData()
 	if e.GetType() != raftpb.EntryNormal {
-		return n.applyConfChange(e)
+		if err := n.applyConfChange(e); err != nil {
+			return err
+		}
+		data = nil
 	}
-	if len(e.GetData()) > 0 {
-		n.opts.Machine.Apply(e.GetIndex(), e.GetData())
-	}
-	return nil
+	return n.opts.Machine.Apply(e.GetIndex(), data)
 }
 
 // afterApply refuses what a lost leadership left waiting, and begins to decide once that is allowed.
