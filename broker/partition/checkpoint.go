@@ -1,0 +1,83 @@
+package partition
+
+import (
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/seglog"
+)
+
+// CheckpointWatermarks writes the high watermarks of all partitions, if one moved since the last time.
+func (m *Manager) CheckpointWatermarks() error {
+	if !m.host.changedHW.Swap(false) {
+		return nil
+	}
+	all := m.each()
+	watermarks := make(map[kafka.TopicPartition]kafka.Offset, len(all))
+	for _, p := range all {
+		p.mu.Lock()
+		watermarks[p.name] = p.machine.HighWatermark()
+		p.mu.Unlock()
+	}
+	if err := m.host.o.Directory.WriteCheckpoint(seglog.HighWatermarks, watermarks); err != nil {
+		m.host.changedHW.Store(true)
+		return fmt.Errorf("write high watermarks: %w", err)
+	}
+	return nil
+}
+
+// CheckpointRecovery writes recovery points and log starts of all partitions, if one moved since the last time.
+func (m *Manager) CheckpointRecovery() error {
+	all := m.each()
+	points := make(map[kafka.TopicPartition]kafka.Offset, len(all))
+	starts := map[kafka.TopicPartition]kafka.Offset{}
+	sum := uint64(len(all))
+	for _, p := range all {
+		p.mu.Lock()
+		point, start := p.log.RecoveryPoint(), p.log.StartOffset()
+		p.mu.Unlock()
+		points[p.name] = point
+		if start > 0 {
+			starts[p.name] = start
+		}
+		sum += uint64(point) + uint64(start)<<1 // offsets only rise, save for truncation
+	}
+	if sum == m.recoverySum {
+		return nil
+	}
+	if err := m.host.o.Directory.WriteCheckpoint(seglog.RecoveryPoints, points); err != nil {
+		return fmt.Errorf("write recovery points: %w", err)
+	}
+	if err := m.host.o.Directory.WriteCheckpoint(seglog.LogStarts, starts); err != nil {
+		return fmt.Errorf("write log starts: %w", err)
+	}
+	m.recoverySum = sum
+	return nil
+}
+
+// Close stops cleanly: every log is flushed and closed, then the checkpoints are written, then the mark of the clean
+// stop with the broker epoch. After an error the mark is missing and the next start looks at the logs again.
+func (m *Manager) Close(epoch kafka.BrokerEpoch, now kafka.Elapsed) error {
+	m.host.changedHW.Store(true)
+	all := m.All()
+	errs := make([]error, len(all))
+	m.host.o.Each(len(all), func(i int) { errs[i] = all[i].close(now) })
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("close log %s: %w", all[i].name, err)
+		}
+	}
+	if err := m.CheckpointWatermarks(); err != nil {
+		return err
+	}
+	if err := m.CheckpointRecovery(); err != nil {
+		return err
+	}
+	if err := m.Failure(); err != nil {
+		return err
+	}
+	if err := m.host.o.Directory.MarkCleanShutdown(epoch); err != nil {
+		return fmt.Errorf("mark the clean stop: %w", err)
+	}
+	return nil
+}

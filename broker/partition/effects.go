@@ -1,0 +1,136 @@
+package partition
+
+import (
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/replica"
+)
+
+// after is what is left to do when the partition's mutex was released: answers, and the sending of ISR changes.
+type after struct {
+	produces []finished
+	deletes  []finishedDelete
+	alter    bool
+}
+
+// finished is a produce that has its answer.
+type finished struct {
+	done   func(ProduceResult)
+	result ProduceResult
+}
+
+// run calls back. No lock is held.
+func (a *after) run(h *host) {
+	if a.alter {
+		h.sendAlters()
+	}
+	for i := range a.produces {
+		a.produces[i].done(a.produces[i].result)
+	}
+	for i := range a.deletes {
+		a.deletes[i].done(a.deletes[i].result)
+	}
+}
+
+// carryOut does what the machine asks for, in the order that package replica documents, as far as it belongs under the
+// mutex, and returns the rest. p.mu is held. Every step of the machine is followed by it before the mutex is released.
+func (p *Partition) carryOut(now kafka.Elapsed) after {
+	r := p.machine.Ready(now)
+	if r.EarlyWatermark != kafka.NoOffset {
+		p.publish(r.EarlyWatermark)
+	}
+	if r.Truncate != nil {
+		p.truncate(*r.Truncate)
+	}
+	if r.AdvanceStart != kafka.NoOffset {
+		p.startWanted = r.AdvanceStart
+	}
+	if r.StartEpoch {
+		p.startEpoch()
+	}
+	if r.Flush {
+		p.flushWanted(now)
+	}
+	if r.Watermark {
+		p.publish(p.machine.HighWatermark())
+	}
+	var a after
+	if r.Alter != nil {
+		p.host.propose(p, r.Alter)
+		a.alter = true
+	}
+	if len(r.Completed) > 0 {
+		a.produces = make([]finished, 0, len(r.Completed))
+		for _, c := range r.Completed {
+			a.produces = append(a.produces, p.finish(c))
+		}
+	}
+	if len(p.deletes) > 0 {
+		a.deletes = p.finishDeletes(now)
+	}
+	if !p.marks.restless && p.restless() {
+		p.host.addRestless(p)
+	}
+	return a
+}
+
+// publish makes the watermark visible: watchers are told, and the next checkpoint has it.
+func (p *Partition) publish(hw kafka.Offset) {
+	if hw == p.hwSeen {
+		return
+	}
+	if o := p.host.o.Observe; o != nil {
+		o.Watermark(p.id, p.hwSeen, hw)
+	}
+	p.hwSeen = hw
+	p.host.changedHW.Store(true)
+	p.watches[WatchHighWatermark].notify()
+	if lso := p.lastStable(); lso != p.lsoSeen {
+		p.lsoSeen = lso
+		p.watches[WatchLastStable].notify()
+	}
+}
+
+// notifyAll tells every watcher that the partition is not what it was.
+func (p *Partition) notifyAll() {
+	for i := range p.watches {
+		p.watches[i].notify()
+	}
+}
+
+func (p *Partition) truncate(t replica.Truncation) {
+	end := p.log.EndOffset()
+	if o := p.host.o.Observe; o != nil {
+		o.Truncated(p.id, t.To, end)
+	}
+	var err error
+	if t.Full {
+		err = p.log.TruncateFullyTo(t.To)
+	} else {
+		err = p.log.TruncateTo(t.To)
+	}
+	p.owed = nil
+	if err == nil {
+		return
+	}
+	if !heals(err) {
+		p.storageError("truncate", err)
+		return
+	}
+	p.owed = &t
+}
+
+// startEpoch notes in the history that a leader's records begin at the log end.
+func (p *Partition) startEpoch() {
+	if p.owed != nil {
+		if p.truncate(*p.owed); p.owed != nil {
+			// A leader must not add to a log that is not what the machine believes.
+			p.host.fail("truncate", p.name, errOwed)
+		}
+	}
+	if o := p.host.o.Observe; o != nil {
+		o.Elected(p.id, p.machine.LeaderEpoch(), p.log.EndOffset())
+	}
+	if err := p.log.AssignEpoch(p.machine.LeaderEpoch()); err != nil {
+		p.storageError("note leader epoch of", err)
+	}
+}

@@ -1,0 +1,150 @@
+package partition
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/broker/config"
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/metadata"
+)
+
+// Manager owns the log directory and every partition in it.
+//
+//	New -> Open (all logs there are) -> Start (the first image) -> Apply (each later one) … -> Close
+//
+// Open, Start, Apply and Close are called by one goroutine, one after the other; everything else by any.
+type Manager struct {
+	host *host
+
+	// Of the goroutine that applies images.
+	topics  map[string]*config.Topic // resolved settings of topics with partitions here
+	started bool
+
+	// Of the loops of run.go, one each; see there.
+	lastSpace   kafka.Elapsed
+	recoverySum uint64 // of the recovery points last written
+
+	mu sync.RWMutex // guards the rest; taken before a partition's mutex
+	// Both maps hold the same partitions.
+	byName   map[kafka.TopicPartition]*Partition
+	byID     map[kafka.TopicIDPartition]*Partition
+	missing  map[kafka.TopicIDPartition]string // replicas that shall be here and could not be created yet: the topic's name
+	doomed   []doomedDir
+	progress Progress
+}
+
+// Progress of Open, for readiness.
+type Progress struct {
+	Opened, Total int
+	ScannedBytes  int64 // read again after an unclean stop
+}
+
+// New makes a manager that holds nothing yet.
+func New(o Options) *Manager {
+	if o.Each == nil {
+		o.Each = func(n int, do func(int)) {
+			for i := range n {
+				do(i)
+			}
+		}
+	}
+	m := &Manager{
+		host: &host{o: o, wakeFlush: make(chan struct{}, 1)}, topics: map[string]*config.Topic{},
+		byName: map[kafka.TopicPartition]*Partition{}, byID: map[kafka.TopicIDPartition]*Partition{},
+		missing: map[kafka.TopicIDPartition]string{},
+	}
+	m.host.image.Store(&metadata.Image{})
+	return m
+}
+
+// Get finds a partition by name. The code says what to answer if it is not here: UNKNOWN_TOPIC_OR_PARTITION when the
+// cluster has none, NOT_LEADER_OR_FOLLOWER when others have it.
+func (m *Manager) Get(tp kafka.TopicPartition) (*Partition, kafka.ErrorCode) {
+	m.mu.RLock()
+	p := m.byName[tp]
+	m.mu.RUnlock()
+	if p != nil {
+		return p, kafka.None
+	}
+	if t := m.host.image.Load().TopicByName(tp.Topic); t == nil || t.Partition(tp.Partition) == nil {
+		return nil, kafka.UnknownTopicOrPartition
+	}
+	return nil, kafka.NotLeaderOrFollower
+}
+
+// GetByID finds a partition by its topic's id: UNKNOWN_TOPIC_ID when the cluster has no such topic, and else as Get.
+func (m *Manager) GetByID(tp kafka.TopicIDPartition) (*Partition, kafka.ErrorCode) {
+	m.mu.RLock()
+	p := m.byID[tp]
+	m.mu.RUnlock()
+	if p != nil {
+		return p, kafka.None
+	}
+	switch t := m.host.image.Load().TopicByID(tp.TopicID); {
+	case t == nil:
+		return nil, kafka.UnknownTopicID
+	case t.Partition(tp.Partition) == nil:
+		return nil, kafka.UnknownTopicOrPartition
+	}
+	return nil, kafka.NotLeaderOrFollower
+}
+
+// All lists the partitions in order of topic and number.
+func (m *Manager) All() []*Partition {
+	all := m.each()
+	slices.SortFunc(all, func(a, b *Partition) int {
+		return cmp.Or(cmp.Compare(a.name.Topic, b.name.Topic), cmp.Compare(a.name.Partition, b.name.Partition))
+	})
+	return all
+}
+
+// each lists the partitions in no order.
+func (m *Manager) each() []*Partition {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	all := make([]*Partition, 0, len(m.byID))
+	for _, p := range m.byID {
+		all = append(all, p)
+	}
+	return all
+}
+
+// Fence makes this broker serve nothing as a leader, and Unfence ends that: it has lost the quorum, and another broker
+// may lead what it led.
+func (m *Manager) Fence()   { m.host.fenced.Store(true) }
+func (m *Manager) Unfence() { m.host.fenced.Store(false) }
+
+// Failure is why the log directory is offline, nil while it works. The process should end: what it leads is led by
+// others as soon as it is gone.
+func (m *Manager) Failure() error {
+	if f := m.host.failure.Load(); f != nil {
+		return f
+	}
+	return nil
+}
+
+// Full tells whether appends are refused for lack of space.
+func (m *Manager) Full() bool { return m.host.full.Load() }
+
+// Progress tells how far Open is.
+func (m *Manager) Progress() Progress {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.progress
+}
+
+func (m *Manager) add(p *Partition) {
+	m.mu.Lock()
+	m.byName[p.name], m.byID[p.id] = p, p
+	delete(m.missing, p.id)
+	m.mu.Unlock()
+}
+
+func (m *Manager) forget(p *Partition) {
+	m.mu.Lock()
+	delete(m.byName, p.name)
+	delete(m.byID, p.id)
+	m.mu.Unlock()
+}

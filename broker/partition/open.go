@@ -1,0 +1,92 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/replica"
+	"github.com/fairlead-io/fairlead/broker/seglog"
+)
+
+// Open opens every log in the directory, by Options.Each, before anything is known of the cluster. Folders that were
+// renamed for deletion are left to Purge. The mark of the clean stop is gone when it returns: from now on it is not
+// clean any more.
+func (m *Manager) Open(wall kafka.Timestamp) error {
+	d := m.host.o.Directory
+	folders, err := d.Partitions()
+	if err != nil {
+		return fmt.Errorf("list partitions: %w", err)
+	}
+	points, err := d.ReadCheckpoint(seglog.RecoveryPoints)
+	if err != nil {
+		points = nil // all of the log is scanned then
+	}
+	watermarks, err := d.ReadCheckpoint(seglog.HighWatermarks)
+	if err != nil {
+		watermarks = nil // they start at the log start then
+	}
+	starts, err := d.ReadCheckpoint(seglog.LogStarts)
+	if err != nil {
+		starts = nil
+	}
+	_, clean := d.CleanShutdown()
+	if err := d.ForgetCleanShutdown(); err != nil {
+		return fmt.Errorf("forget the clean stop: %w", err)
+	}
+	live := folders[:0]
+	for _, f := range folders {
+		switch f.Kind {
+		case seglog.DirCurrent:
+			live = append(live, f)
+		case seglog.DirDelete:
+			m.doomed = append(m.doomed, doomedDir{name: f.Name})
+		}
+	}
+	m.progress.Total = len(live)
+	var mu sync.Mutex
+	var failed []error
+	m.host.o.Each(len(live), func(i int) {
+		f := live[i]
+		p, report, err := m.openLog(f.TopicPartition, f.TopicID, watermarks[f.TopicPartition], seglog.Options{
+			LogStart: starts[f.TopicPartition], RecoveryPoint: points[f.TopicPartition], Clean: clean, Now: wall,
+		})
+		if err != nil {
+			mu.Lock()
+			failed = append(failed, err)
+			mu.Unlock()
+			return
+		}
+		m.add(p)
+		m.mu.Lock()
+		m.progress.Opened++
+		m.progress.ScannedBytes += report.ScannedBytes
+		m.mu.Unlock()
+	})
+	return errors.Join(failed...)
+}
+
+// openLog opens or creates a partition's log and makes the replica that has no role yet.
+func (m *Manager) openLog(tp kafka.TopicPartition, id kafka.TopicID, watermark kafka.Offset, o seglog.Options) (*Partition, seglog.RecoveryReport, error) {
+	h := m.host
+	settings := m.settings(tp.Topic)
+	o.Config, o.TopicID, o.Files, o.Directory = *settings, id, h.o.Files, h.o.Directory
+	log, report, err := seglog.Open(h.o.FS, h.path(tp.String()), o)
+	if err != nil {
+		return nil, report, fmt.Errorf("open log %s: %w", tp, err)
+	}
+	p := &Partition{
+		id: kafka.TopicIDPartition{TopicID: log.TopicID(), Partition: tp.Partition}, name: tp, host: h, log: log,
+	}
+	p.settings.Store(settings)
+	p.machine = replica.New(h.o.Self, h.o.Rules, h.machineSettings(h.image.Load(), tp.Topic, 1, settings), replica.Log{
+		Start: log.StartOffset(), End: log.EndOffset(), Watermark: watermark,
+	})
+	p.hwSeen = p.machine.HighWatermark()
+	p.lsoSeen = p.lastStable()
+	return p, report, nil
+}
+
+// path is the name of a folder or file in the log directory.
+func (h *host) path(name string) string { return h.o.Directory.Path() + "/" + name }

@@ -1,0 +1,63 @@
+package partition
+
+import (
+	"time"
+
+	"github.com/fairlead-io/fairlead/broker/config"
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/metadata"
+	"github.com/fairlead-io/fairlead/broker/replica"
+	"github.com/fairlead-io/fairlead/broker/seglog"
+	"github.com/fairlead-io/fairlead/broker/vfs"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Options are what a manager needs from outside.
+type Options struct {
+	FS        vfs.FS
+	Directory *seglog.Directory // opened by the caller, who closes it after Manager.Close
+	Files     *seglog.FilePool
+	Self      kafka.NodeID
+	Rules     replica.Rules
+
+	// LagMax is replica.lag.time.max.ms.
+	LagMax time.Duration
+	// ReserveBytes is the free space below which appends are refused, before the disk runs full. 0: never.
+	ReserveBytes int64
+
+	// ProducerExpiry is producer.id.expiration.ms. 0: never.
+	ProducerExpiry time.Duration
+
+	// Settings resolves a topic's settings on this broker. min.insync.replicas is taken from the image instead, since
+	// the controller must come to the same number.
+	Settings func(image *metadata.Image, topic string) config.Topic
+	// Alter sends an AlterPartition request to the controller and calls done exactly once, possibly at once. There is
+	// one request in flight. The request's broker id and epoch are set.
+	Alter func(req *kmsg.AlterPartitionRequest, done func(*kmsg.AlterPartitionResponse, error))
+	// OnChange is told of each change of a partition's role, in order, with no lock held: the fetchers follow it, and
+	// the coordinators. May be nil.
+	OnChange func([]Change)
+	// Each calls do(0) … do(n-1), possibly several at once, and returns when all have returned. nil: one after the other.
+	// It bounds the concurrency of opening and closing logs.
+	Each func(n int, do func(i int))
+	// Observe is for simulations and metrics; may be nil.
+	Observe Observer
+}
+
+// Change is a new role of a partition on this broker.
+type Change struct {
+	Partition *Partition
+	Role      replica.Role
+	Leader    Leader // NoNode when nobody leads or the replica is gone
+	Gone      bool   // the replica was deleted here
+}
+
+// Observer is told what happens, in the order in which it happens, with the partition's mutex held: it must not call back.
+type Observer interface {
+	// Watermark is called for every published high watermark.
+	Watermark(p kafka.TopicIDPartition, from, to kafka.Offset)
+	// Truncated is called for every truncation, with the old log end.
+	Truncated(p kafka.TopicIDPartition, to, end kafka.Offset)
+	// Elected is called when this broker begins to lead.
+	Elected(p kafka.TopicIDPartition, epoch kafka.LeaderEpoch, start kafka.Offset)
+}

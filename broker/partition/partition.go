@@ -1,0 +1,50 @@
+package partition
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/fairlead-io/fairlead/broker/config"
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/replica"
+	"github.com/fairlead-io/fairlead/broker/seglog"
+)
+
+// Partition is one replica on this broker. Its methods may be called from any goroutine.
+type Partition struct {
+	id   kafka.TopicIDPartition
+	name kafka.TopicPartition
+	host *host
+
+	// settings is replaced as a whole when the topic's settings change, so that a produce can be validated without the
+	// mutex.
+	settings atomic.Pointer[config.Topic]
+
+	mu sync.Mutex
+	// Guarded by mu. The log's Read and the slices it gives need no lock.
+	log     *seglog.Log
+	machine *replica.Machine
+	closed  bool // deleted, or the broker stops: everything answers NOT_LEADER_OR_FOLLOWER
+	watches [numWatchKinds]watchList
+	waiting waitTable
+	deletes []deleteWait // DeleteRecords that wait for the low watermark
+	marks   marks
+
+	hwSeen, lsoSeen kafka.Offset        // as last told to watchers
+	startWanted     kafka.Offset        // a follower's log start to be, made durable by a tick; 0 when it is
+	owed            *replica.Truncation // could not be done for lack of handles or space: nothing is served before
+	dirty           bool                // something is unflushed,
+	dirtySince      kafka.Elapsed       // since then
+}
+
+// marks tells in which queues of the host a partition is, so that it is in each at most once.
+type marks struct{ restless, flush bool }
+
+// TopicPartition names the partition.
+func (p *Partition) TopicPartition() kafka.TopicPartition { return p.name }
+
+// ID names the partition by its topic's id.
+func (p *Partition) ID() kafka.TopicIDPartition { return p.id }
+
+// Settings are the topic's settings as resolved on this broker. Not to be changed.
+func (p *Partition) Settings() *config.Topic { return p.settings.Load() }
