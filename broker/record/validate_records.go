@@ -137,7 +137,7 @@ func (w *walk) refusal() *Refusal {
 	if len(w.errors) == 0 {
 		return nil
 	}
-	r := refuse(kafka.InvalidRecord, "%d or more records were refused, the first because %s", len(w.errors), w.errors[0].Message)
+	r := refuse(kafka.InvalidRecord, "%d records were refused (at most %d are named), the first because %s", len(w.errors), MaxRecordErrors, w.errors[0].Message)
 	if w.badTimestamp {
 		r.Code, r.Message = kafka.InvalidTimestamp, "one or more records were refused because of their timestamps"
 	}
