@@ -23,7 +23,7 @@ func (p *Partition) assign(image *metadata.Image, s *metadata.Partition, setting
 		p.notifyAll()
 	}
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 	return after, before != after
 }
 
@@ -41,7 +41,7 @@ func (p *Partition) reconfigure(image *metadata.Image, replicas int, settings *c
 	p.configure(image, replicas, settings, now)
 	then := p.carryOut(now)
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 }
 
 // brokerChanged takes what an image says of another broker.
@@ -50,7 +50,7 @@ func (p *Partition) brokerChanged(id kafka.NodeID, facts replica.BrokerFacts, no
 	p.machine.StepBroker(id, facts, now)
 	then := p.carryOut(now)
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 }
 
 func brokerFacts(b *metadata.Broker) replica.BrokerFacts {
@@ -66,7 +66,7 @@ func (p *Partition) altered(step replica.Altered) {
 	p.machine.StepAltered(step)
 	then := p.carryOut(step.Now)
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 }
 
 // close ends the partition: everything that waits is answered, and the log is closed. It must be out of the manager's
@@ -85,6 +85,6 @@ func (p *Partition) close(now kafka.Elapsed) error {
 	p.notifyAll()
 	err := p.log.Close()
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 	return err
 }

@@ -46,7 +46,7 @@ func (p *Partition) DeleteRecords(r DeleteRecordsRequest, done func(DeleteRecord
 	if wait == nil {
 		done(result)
 	}
-	a.run(p.host)
+	a.run()
 }
 
 func (p *Partition) deleteRecords(r DeleteRecordsRequest) (DeleteRecordsResult, *deleteWait) {

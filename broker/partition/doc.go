@@ -19,7 +19,8 @@
 //
 // Steps 1 to 5 happen under the partition's mutex, 6 and 7 after it was released. A callback given to Produce or
 // DeleteRecords is called exactly once, possibly before the call returns, with no lock of this package held.
-// [Watcher.PartitionReady] is called with the mutex held: it may take locks of its own, never call back.
+// Answers to the produces of one partition that got into the log come in the order in which they completed, one at a
+// time. [Watcher.PartitionReady] is called with the mutex held: it may take locks of its own, never call back.
 //
 // # What survives a crash
 //

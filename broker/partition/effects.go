@@ -7,9 +7,9 @@ import (
 
 // after is what is left to do when the partition's mutex was released: answers, and the sending of ISR changes.
 type after struct {
-	produces []finished
-	deletes  []finishedDelete
-	alter    bool
+	give    *Partition // whose outbox this goroutine must empty
+	deletes []finishedDelete
+	alter   *host // that has something to send
 }
 
 // finished is a produce that has its answer.
@@ -19,15 +19,34 @@ type finished struct {
 }
 
 // run calls back. No lock is held.
-func (a *after) run(h *host) {
-	if a.alter {
-		h.sendAlters()
+func (a *after) run() {
+	if a.alter != nil {
+		a.alter.sendAlters()
 	}
-	for i := range a.produces {
-		a.produces[i].done(a.produces[i].result)
+	if a.give != nil {
+		a.give.giveAnswers()
 	}
 	for i := range a.deletes {
 		a.deletes[i].done(a.deletes[i].result)
+	}
+}
+
+// giveAnswers empties the outbox. One goroutine does that at a time, so that answers are given in the order in which
+// produces completed, whoever completed them; those of a produce that is made in a callback come after the callback.
+func (p *Partition) giveAnswers() {
+	for {
+		p.mu.Lock()
+		answers := p.outbox
+		p.outbox = nil
+		if len(answers) == 0 {
+			p.giving = false
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+		for i := range answers {
+			answers[i].done(answers[i].result)
+		}
 	}
 }
 
@@ -56,12 +75,17 @@ func (p *Partition) carryOut(now kafka.Elapsed) after {
 	var a after
 	if r.Alter != nil {
 		p.host.propose(p, r.Alter)
-		a.alter = true
+		a.alter = p.host
 	}
 	if len(r.Completed) > 0 {
-		a.produces = make([]finished, 0, len(r.Completed))
+		if p.outbox == nil {
+			p.outbox = make([]finished, 0, len(r.Completed))
+		}
 		for _, c := range r.Completed {
-			a.produces = append(a.produces, p.finish(c))
+			p.outbox = append(p.outbox, p.finish(c))
+		}
+		if !p.giving {
+			p.giving, a.give = true, p
 		}
 	}
 	if len(p.deletes) > 0 {

@@ -27,7 +27,7 @@ func (p *Partition) Fetch(r FetchRequest) FetchResult {
 	}
 	log := p.log
 	p.mu.Unlock()
-	a.run(p.host)
+	a.run()
 	if result.Code != kafka.None || result.Diverging.Epoch != kafka.NoLeaderEpoch || r.From >= limit {
 		return result
 	}

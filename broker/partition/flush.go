@@ -63,7 +63,7 @@ func (m *Manager) Flush(now kafka.Elapsed) {
 			then = p.carryOut(now)
 		}
 		p.mu.Unlock()
-		then.run(m.host)
+		then.run()
 	}
 }
 

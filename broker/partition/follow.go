@@ -34,7 +34,7 @@ func (p *Partition) TakeAnswer(a replica.Answer) kafka.ErrorCode {
 	p.mu.Lock()
 	code, then := p.takeAnswer(a, whole)
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 	if code == kafka.None && damaged {
 		return kafka.CorruptMessage
 	}
@@ -143,7 +143,7 @@ func (p *Partition) TakeDivergence(d replica.Diverged, now kafka.Elapsed) {
 		then = p.carryOut(now)
 	}
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 }
 
 // TakeOutOfRange starts the log over where the leader's begins, if there is nothing to go on from. It tells whether the
@@ -156,6 +156,6 @@ func (p *Partition) TakeOutOfRange(o replica.OutOfRange, now kafka.Elapsed) (mov
 		then = p.carryOut(now)
 	}
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 	return moved
 }

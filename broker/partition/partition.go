@@ -27,6 +27,8 @@ type Partition struct {
 	closed  bool // deleted, or the broker stops: everything answers NOT_LEADER_OR_FOLLOWER
 	watches [numWatchKinds]watchList
 	waiting waitTable
+	outbox  []finished   // answers to give, in the order of completion
+	giving  bool         // a goroutine is giving them: it takes what is added meanwhile too
 	deletes []deleteWait // DeleteRecords that wait for the low watermark
 	marks   marks
 

@@ -30,7 +30,7 @@ func (p *Partition) Produce(r ProduceRequest, done func(ProduceResult)) {
 	if !wait {
 		done(result)
 	}
-	a.run(p.host)
+	a.run()
 }
 
 // append is the part of Produce under the mutex. wait is true when the batches are in the log, or were before, and

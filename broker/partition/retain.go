@@ -47,6 +47,6 @@ func (p *Partition) retain(now kafka.Elapsed, wall kafka.Timestamp, expiry time.
 	p.machine.StepStart(p.log.StartOffset())
 	then := p.carryOut(now)
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 	return segments, err
 }

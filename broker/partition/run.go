@@ -12,6 +12,7 @@ type Intervals struct {
 	Watermarks time.Duration // replica.high.watermark.checkpoint.interval.ms: 5 s
 	Recovery   time.Duration // log.flush.offset.checkpoint.interval.ms: 60 s
 	Retention  time.Duration // log.retention.check.interval.ms: 5 min
+	Compaction time.Duration // log.cleaner.backoff.ms: 15 s
 	Purge      time.Duration // how often folders due for removal are looked for: 1 s
 }
 

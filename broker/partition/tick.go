@@ -58,7 +58,7 @@ func (p *Partition) tick(now kafka.Elapsed) {
 		then = p.carryOut(now)
 	}
 	p.mu.Unlock()
-	then.run(p.host)
+	then.run()
 }
 
 // restless tells whether the next tick must look at the partition. p.mu is held.
