@@ -20,5 +20,6 @@
 //  3. A broker asks to be unfenced only after [Ready] (its logs are open) and after its image holds its own registration.
 //  4. After a stale-epoch answer it registers anew and serves nothing until the new epoch is in its own image.
 //  5. The previous broker epoch is sent once: in the first registration of a process that follows a clean stop.
-//  6. It stops as soon as the controller lets it go, or after the shutdown limit: leaders it could not hand over move by fencing.
+//  6. It stops as soon as the controller lets it go, after the shutdown limit, or when nobody answered for [LonelyLimit]: leaders that it
+//     could not hand over move by fencing.
 package membership
