@@ -5,16 +5,23 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
+	"github.com/go-logr/logr"
+
 	"github.com/fairlead-io/fairlead/broker/config"
+	"github.com/fairlead-io/fairlead/broker/quorum"
+	"github.com/fairlead-io/fairlead/broker/server"
+	"github.com/fairlead-io/fairlead/broker/vfs"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/dev"
 )
 
 // runBroker is `fairlead broker`.
-func runBroker(_ context.Context, args []string, out io.Writer) error {
+func runBroker(ctx context.Context, args []string, out io.Writer) error {
 	fl := flag.NewFlagSet("fairlead broker", flag.ContinueOnError)
 	file := fl.String("config", "", "properties `FILE` with Kafka's setting names")
+	verbose := fl.Bool("v", false, "log more")
 	rest, err := parseFlags(fl, args, out)
 	if err != nil {
 		return err
@@ -29,14 +36,35 @@ func runBroker(_ context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}
-	_, b, _, err := config.ParseFile(string(text))
+	static, b, notices, err := config.ParseFile(string(text))
 	if err != nil {
 		return fmt.Errorf("%s: %w", *file, err)
 	}
-	return fmt.Errorf("run broker %d: this build has no server", b.NodeID)
+	log := newLog(*verbose)
+	for _, n := range notices {
+		log.Info("setting", "name", n.Name, "notice", n.Message)
+	}
+	s, err := server.New(server.Options{Static: static, Broker: b, Log: log})
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// newLog writes to standard error, one line an event.
+func newLog(verbose bool) logr.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // formatDirectory begins a data directory.
 func formatDirectory(d dev.Directory) error {
-	return fmt.Errorf("begin %s: this build has no server", d.Path)
+	o := server.FormatOptions{ClusterID: d.ClusterID, Directory: d.DirectoryID}
+	for _, v := range d.Voters {
+		o.Voters = append(o.Voters, quorum.Voter{Node: v.NodeID, Directory: v.DirectoryID})
+	}
+	return server.Format(vfs.OS(), config.Broker{NodeID: d.NodeID, LogDir: d.Path}, o)
 }

@@ -1,0 +1,44 @@
+package handler
+
+import (
+	"net"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fairlead-io/fairlead/broker/conn"
+	"github.com/fairlead-io/fairlead/broker/coordinator"
+	"github.com/fairlead-io/fairlead/broker/wire"
+)
+
+// The group APIs are answered by package coordinator, which says in its own files what each does:
+//
+//	OffsetCommit 2-10 · OffsetFetch 1-10 · JoinGroup 0-9 · Heartbeat 0-4 · LeaveGroup 0-5 · SyncGroup 0-5 ·
+//	DescribeGroups 0-6 · ListGroups 0-5 · DeleteGroups 0-3 · OffsetDelete 0
+func (h *Handler) group(c *call, req kmsg.Request) *conn.Reply {
+	reply := conn.Pending()
+	c.Retain() // subscriptions and assignments are views of the request's bytes
+	h.Groups.Handle(req, caller(c), func(resp kmsg.Response) {
+		// Encoded before the bytes go: answers may hold views of them.
+		frame := wire.AppendResponse(nil, c.Header, resp)
+		c.Release()
+		reply.CompleteFrame(frame)
+	})
+	return reply
+}
+
+func caller(c *call) coordinator.Caller {
+	from := coordinator.Caller{ClientID: c.Header.ClientID}
+	if host, _, err := net.SplitHostPort(c.Conn.Remote.String()); err == nil {
+		from.ClientHost = "/" + host
+	}
+	return from
+}
+
+// offsetsTopicSettings are those of the topic of committed offsets, as Kafka makes it.
+func offsetsTopicSettings(segmentBytes string, compression string) [][2]string {
+	return [][2]string{
+		{"cleanup.policy", "compact"},
+		{"compression.type", compression},
+		{"segment.bytes", segmentBytes},
+	}
+}

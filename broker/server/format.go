@@ -1,0 +1,70 @@
+package server
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/fairlead-io/fairlead/broker/config"
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/metactl"
+	"github.com/fairlead-io/fairlead/broker/quorum"
+	"github.com/fairlead-io/fairlead/broker/seglog"
+	"github.com/fairlead-io/fairlead/broker/vfs"
+)
+
+// quorumDir is the folder of the metadata quorum's files in the data directory.
+const quorumDir = "__fairlead_quorum"
+
+// FormatOptions is the explicit act that makes a data directory. Without voters the directory is that of a broker that joins a
+// cluster; with voters, of which this broker is one, it begins the cluster's one quorum.
+type FormatOptions struct {
+	ClusterID string
+	Directory kafka.DirectoryID // zero: a new one
+	Voters    []quorum.Voter
+}
+
+// ErrFormatted means that the directory has an identity already.
+var ErrFormatted = errors.New("data directory is formatted already")
+
+// Format gives an empty data directory its identity, once. A directory that has one is left as it is: ErrFormatted.
+func Format(fs vfs.FS, b config.Broker, o FormatOptions) error {
+	dir, err := seglog.OpenDirectory(fs, b.LogDir)
+	if err != nil {
+		return fmt.Errorf("format: %w", err)
+	}
+	defer dir.Close()
+	if m, ok := dir.Meta(); ok {
+		return fmt.Errorf("format %s: %w: node %d of cluster %s", b.LogDir, ErrFormatted, m.NodeID, m.ClusterID)
+	}
+	if o.Directory.IsZero() {
+		o.Directory = NewDirectoryID()
+	}
+	if len(o.Voters) > 0 {
+		self := quorum.Voter{Node: b.NodeID, Directory: o.Directory}
+		founding := quorum.Founding{ClusterID: o.ClusterID, Voters: o.Voters, State: metactl.Genesis(o.ClusterID)}
+		// Before the identity: a crash between the two leaves a directory that can be formatted again with the same ids.
+		if err := quorum.Bootstrap(fs, filepath.Join(b.LogDir, quorumDir), self, founding); err != nil && !errors.Is(err, quorum.ErrBootstrapped) {
+			return fmt.Errorf("format %s: %w", b.LogDir, err)
+		}
+	}
+	if err := dir.Format(seglog.MetaProperties{ClusterID: o.ClusterID, NodeID: b.NodeID, DirectoryID: o.Directory}); err != nil {
+		return fmt.Errorf("format: %w", err)
+	}
+	return nil
+}
+
+// NewDirectoryID is a random directory id. Kafka reserves those whose text begins with a dash.
+func NewDirectoryID() kafka.DirectoryID { return kafka.DirectoryID(NewUUID()) }
+
+// NewUUID is a random identifier whose text does not begin with a dash.
+func NewUUID() kafka.UUID {
+	for {
+		var u kafka.UUID
+		_, _ = rand.Read(u[:]) // never fails
+		if u.String()[0] != '-' {
+			return u
+		}
+	}
+}

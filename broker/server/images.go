@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/broker/metadata"
+)
+
+// images holds the newest image of the cluster and lets requests wait for one that they need. Readers of the newest image
+// wait for nobody.
+type images struct {
+	mu      sync.Mutex
+	current *metadata.Image // guarded by mu, as changed is
+	changed chan struct{}   // closed when current is replaced
+}
+
+func newImages() *images {
+	return &images{current: &metadata.Image{}, changed: make(chan struct{})}
+}
+
+// Current is the newest image.
+func (i *images) Current() *metadata.Image {
+	image, _ := i.watch()
+	return image
+}
+
+// watch gives the newest image and a channel that is closed when there is a newer one.
+func (i *images) watch() (*metadata.Image, <-chan struct{}) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.current, i.changed
+}
+
+// publish replaces the image.
+func (i *images) publish(image *metadata.Image) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.current = image
+	close(i.changed)
+	i.changed = make(chan struct{})
+}
+
+// Await returns the first image, from the newest on, that satisfies ok, or the newest when the context ends.
+func (i *images) Await(ctx context.Context, ok func(*metadata.Image) bool) *metadata.Image {
+	for {
+		image, changed := i.watch()
+		if ok(image) {
+			return image
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return image
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/peer"
+)
+
+// probeTimeout bounds the attempt to connect to a broker whose connection was closed.
+const probeTimeout = 300 * time.Millisecond
+
+// peers keeps one control connection to each other broker: quorum messages and requests for the controller. Fetchers have
+// connections of their own, since a long poll would hold up what is behind it.
+type peers struct {
+	self     kafka.NodeID
+	internal string // name of the listener between brokers
+	static   map[kafka.NodeID]string
+	images   *images
+	// down is told of a broker whose process seems to be gone: its connection was closed and it refuses another.
+	down func(kafka.NodeID)
+
+	mu      sync.Mutex
+	control map[kafka.NodeID]*peer.Client // guarded by mu
+	closed  bool                          // guarded by mu
+	probes  sync.WaitGroup
+}
+
+// client is the control connection to a broker, nil after close.
+func (p *peers) client(n kafka.NodeID) *peer.Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	c := p.control[n]
+	if c == nil {
+		o := p.options(n)
+		o.OnDown = func(error) { p.suspect(n) }
+		c = peer.New(o)
+		p.control[n] = c
+	}
+	return c
+}
+
+// options are those of any connection to a broker. Its address is looked up at each attempt, since it may move.
+func (p *peers) options(n kafka.NodeID) peer.Options {
+	return peer.Options{
+		ClientID: "broker-" + strconv.Itoa(int(p.self)),
+		Dial:     func(ctx context.Context) (net.Conn, error) { return p.dial(ctx, n) },
+		Jitter:   func() float64 { return 0.5 + rand.Float64()/2 },
+	}
+}
+
+func (p *peers) dial(ctx context.Context, n kafka.NodeID) (net.Conn, error) {
+	address, ok := p.address(n)
+	if !ok {
+		return nil, fmt.Errorf("dial broker %d: no address of it is known", n)
+	}
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("dial broker %d: %w", n, err)
+	}
+	return c, nil
+}
+
+// address is where a broker listens for other brokers: as it registered, or before that as the settings say.
+func (p *peers) address(n kafka.NodeID) (string, bool) {
+	if b := p.images.Current().Broker(n); b != nil {
+		if e, ok := b.Endpoint(p.internal); ok {
+			return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port))), true
+		}
+	}
+	a, ok := p.static[n]
+	return a, ok
+}
+
+// suspect looks whether a broker that closed its connection is gone: a process that ended refuses a new connection at
+// once, one that only closed an idle connection accepts it.
+func (p *peers) suspect(n kafka.NodeID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.probes.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+		defer cancel()
+		c, err := p.dial(ctx, n)
+		if err == nil {
+			c.Close()
+			return
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) {
+			p.down(n)
+		}
+	})
+}
+
+// close ends all connections and waits for their goroutines.
+func (p *peers) close() {
+	p.mu.Lock()
+	p.closed = true
+	clients := p.control
+	p.control = nil
+	p.mu.Unlock()
+	for _, c := range clients {
+		c.Close()
+	}
+	p.probes.Wait()
+}

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"github.com/fairlead-io/fairlead/broker/config"
+	"github.com/fairlead-io/fairlead/broker/partition"
+	"github.com/fairlead-io/fairlead/broker/quorum"
+)
+
+func intervals(l config.Log) partition.Intervals {
+	return partition.Intervals{
+		Watermarks: l.WatermarkCheckpointEvery, Recovery: l.RecoveryCheckpointEvery,
+		Retention: l.RetentionCheckInterval, Compaction: l.CleanerBackoff,
+	}
+}
+
+// reportLoop logs what the partitions' loops did, as far as a person may want to know why data is gone or what failed.
+func (s *Server) reportLoop(r partition.Report) {
+	if r.Err != nil {
+		s.log.Error(r.Err, "storage loop", "doing", r.Doing)
+	}
+	for _, d := range r.Deleted {
+		for _, segment := range d.Segments {
+			s.log.Info("segment deleted", "partition", d.Partition.String(), "baseOffset", segment.Base, "bytes", segment.Size, "reason", segment.Reason)
+		}
+	}
+}
+
+// observeQuorum logs what happens in the quorum.
+func (s *Server) observeQuorum(f quorum.Fact) {
+	switch f := f.(type) {
+	case quorum.LeaderFact:
+		s.log.Info("quorum leader", "leader", f.Leader, "epoch", f.Epoch)
+	case quorum.LeadingFact:
+		s.log.Info("deciding for the cluster", "leading", f.Leading, "epoch", f.Epoch)
+	case quorum.MembersFact:
+		s.log.Info("quorum members", "voters", f.Voters, "learners", f.Learners)
+	case quorum.SnapshotFact:
+		s.log.V(1).Info("metadata snapshot", "index", f.Index, "bytes", f.Bytes, "received", f.Installed)
+	case quorum.OfflineFact:
+		s.log.Error(f.Err, "the quorum's disk failed")
+	case quorum.RefusedFact:
+		s.log.Info("quorum refuses", "from", f.From, "reason", f.Reason)
+	}
+}

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/go-logr/logr"
+
+	"github.com/fairlead-io/fairlead/broker/config"
+	"github.com/fairlead-io/fairlead/broker/conn"
+	"github.com/fairlead-io/fairlead/broker/coordinator"
+	"github.com/fairlead-io/fairlead/broker/handler"
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/partition"
+	"github.com/fairlead-io/fairlead/broker/quorum"
+	"github.com/fairlead-io/fairlead/broker/seglog"
+	"github.com/fairlead-io/fairlead/broker/vfs"
+)
+
+// Options are what a broker is made of.
+type Options struct {
+	Static config.Values // the broker's file
+	Broker config.Broker // the same, resolved
+	Log    logr.Logger
+}
+
+// Server is one broker.
+type Server struct {
+	node        kafka.NodeID
+	incarnation kafka.UUID // of this process
+	clock       clock
+	log         logr.Logger
+	fs          vfs.FS
+	settings    *settings
+	meta        seglog.MetaProperties
+	directory   *seglog.Directory
+	files       *seglog.FilePool
+
+	images     *images
+	queue      *imageQueue
+	peers      *peers
+	quorum     *quorum.Runner
+	controller *controllerClient
+	members    *members
+	partitions *partition.Manager
+	fetchers   *fetchers
+	groups     *coordinator.Groups
+
+	clients        *handler.Handler
+	clientServer   *conn.Server
+	internalServer *conn.Server
+	listeners      []conn.Listener // bound, in the order of the settings
+	admin          *http.Server
+	adminListener  net.Listener // nil when there is none
+	requests       requestCounts
+	phases         phases
+
+	running    context.Context // ends when the broker stops for good
+	cancel     context.CancelFunc
+	background sync.WaitGroup // every goroutine of this package
+	placed     chan struct{}  // closed when the partitions have their roles
+	leaderless chan struct{}  // has room for one: a partition that is here lost its leader
+	fatal      chan error     // has room for one: why the broker cannot go on
+}
+
+// New opens the data directory and binds the sockets, so that what is wrong with them shows at once. Nothing runs yet.
+// Without an error, Run must be called.
+func New(o Options) (*Server, error) {
+	s := &Server{
+		node: o.Broker.NodeID, incarnation: NewUUID(), clock: newClock(), log: o.Log, fs: vfs.OS(),
+		settings: newSettings(o.Static, o.Broker), images: newImages(), queue: newImageQueue(),
+		placed: make(chan struct{}), leaderless: make(chan struct{}, 1), fatal: make(chan error, 1),
+	}
+	s.running, s.cancel = context.WithCancel(context.Background())
+	if err := s.openDirectory(); err != nil {
+		return nil, err
+	}
+	if err := s.bind(); err != nil {
+		s.closeListeners()
+		_ = s.directory.Close()
+		return nil, err
+	}
+	if err := s.wire(); err != nil {
+		s.closeListeners()
+		_ = s.directory.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openDirectory locks the data directory and checks that it is this broker's.
+func (s *Server) openDirectory() error {
+	b := s.settings.broker()
+	dir, err := seglog.OpenDirectory(s.fs, b.LogDir)
+	if err != nil {
+		return fmt.Errorf("start broker %d: %w", s.node, err)
+	}
+	meta, ok := dir.Meta()
+	switch {
+	case !ok:
+		err = fmt.Errorf("start broker %d: data directory %s is not formatted: run fairlead format first", s.node, b.LogDir)
+	case meta.NodeID != s.node:
+		err = fmt.Errorf("start broker %d: data directory %s belongs to broker %d", s.node, b.LogDir, meta.NodeID)
+	case s.settings.static["cluster.id"] != "" && meta.ClusterID != "" && s.settings.static["cluster.id"] != meta.ClusterID:
+		err = fmt.Errorf("start broker %d: data directory %s belongs to cluster %s, not to %s", s.node, b.LogDir, meta.ClusterID, s.settings.static["cluster.id"])
+	}
+	if err != nil {
+		_ = dir.Close()
+		return err
+	}
+	s.directory, s.meta = dir, meta
+	return nil
+}
+
+// bind opens every socket.
+func (s *Server) bind() error {
+	n := s.settings.broker().Network
+	for _, l := range n.Listeners {
+		if l.Protocol != "PLAINTEXT" {
+			return fmt.Errorf("start broker %d: listener %s: %s is not served, only PLAINTEXT", s.node, l.Name, l.Protocol)
+		}
+		nl, err := net.Listen("tcp", hostPort(l.Host, l.Port))
+		if err != nil {
+			return fmt.Errorf("start broker %d: listener %s: %w", s.node, l.Name, err)
+		}
+		s.listeners = append(s.listeners, conn.Listener{Listener: nl, Name: l.Name, Internal: l.Name == n.Internal && len(n.Listeners) > 1})
+	}
+	if n.AdminAddr != "" {
+		l, err := net.Listen("tcp", n.AdminAddr)
+		if err != nil {
+			return fmt.Errorf("start broker %d: admin endpoint: %w", s.node, err)
+		}
+		s.adminListener = l
+	}
+	return nil
+}
+
+func (s *Server) closeListeners() {
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
+	if s.adminListener != nil {
+		_ = s.adminListener.Close()
+	}
+}
+
+// fail ends the broker: it cannot go on.
+func (s *Server) fail(err error) {
+	select {
+	case s.fatal <- err:
+	default: // the first reason counts
+	}
+}
