@@ -30,6 +30,9 @@ type Config struct {
 	MaxConcurrentSendfiles int
 	// MaxHandshake bounds what Security.Secure may take.
 	MaxHandshake time.Duration
+	// OnClose, if not nil, is told why a connection ended before its peer ended it: a rejection, an oversize frame, a
+	// handler's close, idleness, an error of the socket. Called once, on the connection's goroutine.
+	OnClose func(info *Info, cause error)
 	// PoisonReleased overwrites request bodies after their last release and checks that nobody writes to them: for tests.
 	PoisonReleased bool
 }

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -34,6 +35,8 @@ type connection struct {
 	// severed is closed when the connection must end at once.
 	severed   chan struct{}
 	severOnce sync.Once
+	// cause is why the connection ends; the first counts.
+	cause atomic.Pointer[error]
 	// stop ends when reading must: at Shutdown, and with the connection.
 	stop     context.Context
 	stopFunc context.CancelFunc
@@ -69,6 +72,7 @@ func newConnection(s *Server, l Listener, c net.Conn, id uint64) *connection {
 
 // run serves the connection to its end.
 func (c *connection) run() {
+	defer c.report()
 	defer c.sever()
 	if !c.secure() {
 		return
@@ -118,6 +122,7 @@ func (c *connection) secure() bool {
 	conn, err := c.listener.Security.Secure(ctx, c.accepted, c.info)
 	if err != nil {
 		c.server.counters.refusedSecurity.Add(1)
+		c.blame(err)
 		return false
 	}
 	c.conn = conn
@@ -140,6 +145,22 @@ func (c *connection) sever() {
 	})
 }
 
+// blame remembers why the connection ends, unless that is known already.
+func (c *connection) blame(err error) {
+	if err != nil {
+		c.cause.CompareAndSwap(nil, &err)
+	}
+}
+
+func (c *connection) report() {
+	if cause := c.cause.Load(); cause != nil && c.server.config.OnClose != nil {
+		c.server.config.OnClose(c.info, *cause)
+	}
+}
+
+// errIdle means that nothing was read or written for MaxIdle.
+var errIdle = errors.New("connection is idle")
+
 func (c *connection) elapsed() time.Duration { return time.Since(c.server.origin) }
 
 // touch records progress.
@@ -161,6 +182,7 @@ func (s *Server) watchIdle() {
 		for c := range s.connections {
 			if c.idle(s.config.MaxIdle) {
 				s.counters.closedIdle.Add(1)
+				c.blame(errIdle)
 				c.sever()
 			}
 		}

@@ -3,6 +3,7 @@ package conn
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/wire"
@@ -14,8 +15,14 @@ func (c *connection) read() (peerEnded bool) {
 	defer src.release()
 	for c.stop.Err() == nil {
 		s, err := c.readFrame(src)
+		if err != nil && c.stop.Err() != nil {
+			return false
+		}
 		if err != nil {
-			return c.stop.Err() == nil && !errors.Is(err, errOversize)
+			if err != io.EOF {
+				c.blame(err)
+			}
+			return !errors.Is(err, errOversize)
 		}
 		goOn := c.handle(s)
 		s.release()
@@ -98,6 +105,8 @@ func (c *connection) handle(s *slab) bool {
 
 // notServedError is the cause of a close that the reader decided on, not the handler.
 type notServedError struct{ error }
+
+func (e *notServedError) Unwrap() error { return e.error }
 
 // enqueue hands a reply to the writer, waiting while the queue is full; false when the connection is severed.
 func (c *connection) enqueue(r *Reply) bool {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"testing"
@@ -266,5 +267,35 @@ func TestShutdownCutsOffWhatNeverCompletes(t *testing.T) {
 	r.Complete(Chunk{Bytes: []byte("late"), Owner: &o})
 	if o.count() != 1 {
 		t.Errorf("released %d times, want once", o.count())
+	}
+}
+
+// The edge can log why a connection ended, unless its peer simply left.
+func TestOnCloseTellsWhy(t *testing.T) {
+	causes := make(chan error, 10)
+	_, dial := serve(t, Config{MaxFrameBytes: 100, OnClose: func(_ *Info, cause error) { causes <- cause }}, true, func(*Request) *Reply {
+		return Close(errors.ErrUnsupported)
+	})
+	dial().Close()
+	c := dial()
+	c.write([]byte{0, 0, 0, 101})
+	if err := wantRead(t, causes, "oversize"); !errors.Is(err, errOversize) {
+		t.Errorf("%v", err)
+	}
+	c = dial()
+	c.write([]byte{0, 0, 0, 1, 0})
+	if r := (*wire.Rejection)(nil); !errors.As(wantRead(t, causes, "malformed"), &r) || r.Reason != wire.Malformed {
+		t.Errorf("%v", r)
+	}
+	c = dial()
+	c.send(nil)
+	if err := wantRead(t, causes, "closed by the handler"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%v", err)
+	}
+	c = dial()
+	c.write([]byte{0, 0})
+	c.Close()
+	if err := wantRead(t, causes, "cut off within a frame"); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 const (
 	minSlabShift = 10 // 1 KiB
 	maxSlabShift = 27 // 128 MiB; what is larger is not pooled
-	slabClasses  = (maxSlabShift - minSlabShift) * 4
+	slabClasses  = (maxSlabShift-minSlabShift)*4 + 1
 )
 
 // slabClass is the smallest class that holds n bytes, and its size; -1 and n itself when no class does.

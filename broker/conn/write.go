@@ -42,6 +42,7 @@ func (w *writer) run() bool {
 			if _, ok := cause.(*notServedError); !ok {
 				w.c.server.counters.closedByHandler.Add(1)
 			}
+			w.c.blame(cause)
 			return w.flush()
 		case Unanswered:
 			w.c.due.Add(-1)
@@ -84,6 +85,7 @@ func (w *writer) add(chunks []Chunk) bool {
 			err = w.out.add(ch.Bytes)
 		}
 		if err != nil {
+			w.c.blame(err)
 			return false
 		}
 		w.bytes += ch.Size()
@@ -103,6 +105,7 @@ func (w *writer) flush() bool {
 	w.c.server.counters.replies.Add(uint64(len(w.gathered)))
 	w.c.due.Add(-int64(len(w.gathered)))
 	w.free()
+	w.c.blame(err)
 	return err == nil
 }
 

@@ -1,0 +1,315 @@
+package conn
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fairlead-io/fairlead/broker/wire"
+)
+
+// holding keeps every request until the test releases it.
+func holding() (handlerFunc, chan *Request) {
+	held := make(chan *Request, 100)
+	return func(req *Request) *Reply {
+		req.Retain()
+		held <- req
+		return None()
+	}, held
+}
+
+func metadata(n int) []byte {
+	req := kmsg.NewPtrMetadataRequest()
+	req.Version = 1
+	for range n {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr("topic")
+		req.Topics = append(req.Topics, t)
+	}
+	return wire.AppendRequest(nil, "c", 1, req)
+}
+
+// The bound on in-flight bytes holds back reading, on any connection, until requests are released.
+func TestInflightBytesHoldBackReading(t *testing.T) {
+	handler, held := holding()
+	const slab = 1 << 10 // the smallest
+	s, dial := serve(t, Config{MaxInflightBytes: 3 * slab, PoisonReleased: true}, false, handler)
+	a, b := dial(), dial()
+	for range 3 {
+		a.write(metadata(1))
+	}
+	var requests []*Request
+	for range 3 {
+		requests = append(requests, wantRead(t, held, "request within the bound"))
+	}
+	b.write(metadata(1))
+	eventually(t, "a reader that waits", func() bool { return s.Stats().WaitedForInflight == 1 })
+	if got := s.Stats(); len(held) != 0 || got.InflightBytes != 3*slab {
+		t.Errorf("%d requests beyond the bound, %d bytes in flight", len(held), got.InflightBytes)
+	}
+	requests[1].Release()
+	requests = append(requests, wantRead(t, held, "request after a release"))
+	requests[0].Release()
+	requests[2].Release()
+	requests[3].Release()
+	// A request larger than the whole bound still passes, alone.
+	b.write(metadata(1000))
+	wantRead(t, held, "request larger than the bound").Release()
+}
+
+// A follower's fetch must pass while produces hold every slab, since only it lets them complete.
+func TestInternalListenersAreOutsideTheBound(t *testing.T) {
+	handler, held := holding()
+	_, dial := serve(t, Config{MaxInflightBytes: 1}, true, handler)
+	c := dial()
+	for range 10 {
+		c.write(metadata(1))
+	}
+	for range 10 {
+		defer wantRead(t, held, "request").Release()
+	}
+}
+
+func TestReleasedTooOftenPanics(t *testing.T) {
+	var pool slabPool
+	for name, f := range map[string]func(*slab){
+		"release": func(s *slab) { s.release() },
+		"retain":  func(s *slab) { s.retain() },
+	} {
+		s := pool.take(10, nil, 0)
+		s.release()
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s after the last release: no panic", name)
+				}
+			}()
+			f(s)
+		}()
+	}
+}
+
+// KAFKA-19012: a buffer used after it was given back put records into the wrong topic. Released slabs are poisoned in tests.
+func TestUseAfterReleaseIsNoticed(t *testing.T) {
+	pool := slabPool{poison: true}
+	s := pool.take(100, nil, 0)
+	copy(s.buf, "records")
+	body := s.buf
+	s.release()
+	if body[0] != poisonByte {
+		t.Error("a read after the release still sees the records")
+	}
+	body[5] = 1
+	defer func() {
+		if recover() == nil {
+			t.Error("a write after the release was not noticed")
+		}
+	}()
+	for range 100 { // the pool may drop what it was given, as it does under the race detector
+		pool.classes[0].Put(s)
+		pool.take(100, nil, 0)
+	}
+}
+
+func TestSlabClasses(t *testing.T) {
+	last := -1
+	for n := 1; n < 1<<maxSlabShift; n += 1 + n/97 {
+		class, size := slabClass(n)
+		if size < n || n > 1<<minSlabShift && size > n+n/4 || class < last || class >= slabClasses {
+			t.Fatalf("%d bytes: class %d of %d bytes", n, class, size)
+		}
+		if again, same := slabClass(size); again != class || same != size {
+			t.Fatalf("class %d of %d bytes: its size is of class %d", class, size, again)
+		}
+		last = class
+	}
+	if class, size := slabClass(1<<maxSlabShift + 1); class != -1 || size != 1<<maxSlabShift+1 {
+		t.Errorf("beyond the largest: class %d of %d bytes", class, size)
+	}
+}
+
+func TestConnectionsPerAddress(t *testing.T) {
+	s, dial := serve(t, Config{MaxConnectionsPerIP: 2, ConnectionsPerIPOverrides: map[string]int{"10.0.0.1": 7}}, false, echo)
+	a, b := dial(), dial()
+	eventually(t, "two connections", func() bool { return s.Stats().Open == 2 })
+	dial().wantClosed()
+	if got := s.Stats().RefusedPerIP; got != 1 {
+		t.Errorf("%d refused, want 1", got)
+	}
+	a.Close()
+	eventually(t, "one connection", func() bool { return s.Stats().Open == 1 })
+	c := dial()
+	eventually(t, "two connections again", func() bool { return s.Stats().Open == 2 })
+	b.Close()
+	c.Close()
+}
+
+func TestConnectionsBeyondTheBoundWait(t *testing.T) {
+	s, dial := serve(t, Config{MaxConnections: 1}, false, func(req *Request) *Reply {
+		return Answer(wire.AppendResponse(nil, req.Header, kmsg.NewPtrMetadataResponse()))
+	})
+	a := dial()
+	eventually(t, "the first", func() bool { return s.Stats().Open == 1 })
+	b := dial()
+	b.write(metadata(1))
+	eventually(t, "accepting waits", func() bool { return s.Stats().WaitedForConnection == 1 })
+	a.Close()
+	if _, err := readFrame(b); err != nil {
+		t.Errorf("the second is not served after the first has left: %v", err)
+	}
+}
+
+// The queue of replies is bounded: requests beyond it are not read while the first is pending.
+func TestQueuedRepliesAreBounded(t *testing.T) {
+	handled := make(chan *Reply, 1000)
+	_, dial := serve(t, Config{MaxQueuedReplies: 4}, true, func(req *Request) *Reply {
+		r := Pending()
+		handled <- r
+		return r
+	})
+	c := dial()
+	for range 100 {
+		c.send(nil)
+	}
+	// One is awaited by the writer, four are in the queue, one is in the reader's hand.
+	var replies []*Reply
+	for range 6 {
+		replies = append(replies, wantRead(t, handled, "request"))
+	}
+	eventually(t, "reading stops", func() bool { return len(handled) == 0 })
+	for range 94 {
+		replies[0].CompleteNone()
+		replies = append(replies[1:], wantRead(t, handled, "request"))
+		if len(handled) > 0 {
+			t.Fatalf("%d requests were handled beyond the bound", len(handled))
+		}
+	}
+	for _, r := range replies {
+		r.CompleteNone()
+	}
+}
+
+// serveInBubble starts a server on pipes within a synctest bubble: idleness and throttling by a clock that does not exist.
+func serveInBubble(t *testing.T, c Config, h handlerFunc) (*Server, *pipeListener, func()) {
+	l := newPipeListener()
+	s := NewServer(c, testAPIs(t), h)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(Listener{Listener: l, Internal: true}) }()
+	return s, l, func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = s.Shutdown(ctx)
+		<-served
+	}
+}
+
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pending := make(chan *Reply, 1)
+		s, l, stop := serveInBubble(t, Config{MaxIdle: 10 * time.Minute}, func(req *Request) *Reply {
+			if string(req.Body) == "wait" {
+				r := Pending()
+				pending <- r
+				return r
+			}
+			return echo(req)
+		})
+		defer stop()
+		idle, busy, waits := l.dial(), &client{Conn: l.dial(), t: t}, &client{Conn: l.dial(), t: t}
+		waits.send([]byte("wait"))
+		r := <-pending
+		for range 5 {
+			time.Sleep(3 * time.Minute)
+			busy.send([]byte("x"))
+			busy.receive()
+		}
+		if got := s.Stats(); got.ClosedIdle != 1 || got.Open != 2 {
+			t.Errorf("after 15 minutes: %d closed as idle, %d open, want 1 and 2", got.ClosedIdle, got.Open)
+		}
+		if _, err := idle.Read(make([]byte, 1)); err == nil {
+			t.Error("the idle connection is open")
+		}
+		// One that waits for the broker is not idle.
+		r.CompleteFrame(quorumFrame(1, nil))
+		waits.receive()
+		time.Sleep(12 * time.Minute)
+		synctest.Wait()
+		if got := s.Stats(); got.ClosedIdle != 3 || got.Open != 0 {
+			t.Errorf("after 12 minutes more: %d closed as idle, %d open, want 3 and 0", got.ClosedIdle, got.Open)
+		}
+	})
+}
+
+// A client that reads nothing of its reply is idle too.
+func TestStuckWriterIsClosedAsIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l, stop := serveInBubble(t, Config{MaxIdle: time.Minute}, echo)
+		defer stop()
+		c := &client{Conn: l.dial(), t: t}
+		c.send([]byte("x"))
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := s.Stats(); got.ClosedIdle != 1 || got.Open != 0 {
+			t.Errorf("%d closed as idle, %d open, want 1 and 0", got.ClosedIdle, got.Open)
+		}
+	})
+}
+
+// A throttled reply goes out at once, and the next request is handled no sooner than it says.
+func TestThrottleMutesTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l, stop := serveInBubble(t, Config{}, func(req *Request) *Reply { return echo(req).Throttle(5 * time.Second) })
+		defer stop()
+		c := &client{Conn: l.dial(), t: t}
+		start := time.Now()
+		for i := range 3 {
+			c.send([]byte("x"))
+			c.receive()
+			if got, want := time.Since(start), time.Duration(i)*5*time.Second; got != want {
+				t.Errorf("reply %d after %v, want %v", i, got, want)
+			}
+		}
+		c.send([]byte("x"))
+		synctest.Wait()
+		if got := s.Stats().Muted; got != 1 {
+			t.Errorf("%d connections muted, want 1", got)
+		}
+	})
+}
+
+// Accepting survives errors such as no descriptors left.
+func TestAcceptErrorsAreWaitedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &failingListener{pipeListener: newPipeListener(), failures: 12}
+		s := NewServer(Config{}, testAPIs(t), handlerFunc(echo))
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(Listener{Listener: l, Internal: true}) }()
+		c := &client{Conn: l.dial(), t: t}
+		c.send([]byte("x"))
+		c.receive()
+		if got := s.Stats().AcceptErrors; got != 12 {
+			t.Errorf("%d errors of accepting, want 12", got)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = s.Shutdown(ctx)
+		<-served
+	})
+}
+
+type failingListener struct {
+	*pipeListener
+	failures int
+}
+
+func (l *failingListener) Accept() (net.Conn, error) {
+	if l.failures > 0 {
+		l.failures--
+		return nil, &net.OpError{Op: "accept", Err: context.DeadlineExceeded}
+	}
+	return l.pipeListener.Accept()
+}
