@@ -149,7 +149,8 @@ func (c *Controller) Decide(req kmsg.Request, now kafka.Elapsed, wall kafka.Time
 	return c.propose(t), resp
 }
 
-// Tick does what time demands: fences silent brokers, ends the waiting of unclean elections, moves leaderships back.
+// Tick does what time demands: fences silent brokers, ends the waiting of unclean elections, moves leaderships back. It is
+// called a few times a second; a longer gap counts as a pause of this process, see excusePause.
 func (c *Controller) Tick(now kafka.Elapsed) []metadata.Record {
 	if !c.leading {
 		return nil

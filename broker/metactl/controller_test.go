@@ -144,11 +144,11 @@ func TestNewLeaderKnowsNobody(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.c.LoseLeadership()
 	w.c.BecomeLeader(w.now)
-	w.tick(8 * time.Second)
+	w.wait(8 * time.Second)
 	if !w.image().Eligible(0) {
 		t.Error("a broker was fenced before its session ended at the new leader")
 	}
-	w.tick(time.Second)
+	w.wait(time.Second)
 	if w.image().Eligible(0) {
 		t.Error("a silent broker was not fenced by the new leader")
 	}
@@ -168,6 +168,21 @@ func TestNewLeaderKnowsNobody(t *testing.T) {
 	f(0, "dir-0", 0, kafka.None)
 	f(1, "empty", time.Second, kafka.DuplicateBrokerRegistration)
 	f(1, "empty", 2*time.Second, kafka.None)
+}
+
+// A controller that was stopped for a minute has heard nobody, and fences nobody for it.
+func TestPauseOfTheController(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.start(1)
+	w.wait(8 * time.Second)
+	w.tick(time.Minute)
+	if !w.image().Eligible(0) {
+		t.Error("a broker was fenced for a pause of the controller")
+	}
+	w.wait(time.Second)
+	if w.image().Eligible(0) {
+		t.Error("after the pause the broker's silence no longer counts")
+	}
 }
 
 func TestRegistrationRefused(t *testing.T) {

@@ -17,6 +17,7 @@ type soft struct {
 	leaderless partitionSet
 	misled     map[kafka.NodeID]*partitionSet
 	recoveries map[kafka.TopicIDPartition]*recovery
+	ticked     kafka.Elapsed // when Tick was last called
 	moved      kafka.Elapsed // when leaderships were last moved back
 	checked    kafka.Elapsed // when the last check of all leaderships began
 	cursor     cursors
@@ -40,7 +41,7 @@ type cursors struct {
 
 func newSoft(image *metadata.Image, now kafka.Elapsed) soft {
 	s := soft{
-		since: now, checked: now,
+		since: now, ticked: now, checked: now,
 		contacts:   map[kafka.NodeID]contact{},
 		misled:     map[kafka.NodeID]*partitionSet{},
 		recoveries: map[kafka.TopicIDPartition]*recovery{},

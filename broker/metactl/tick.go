@@ -22,12 +22,27 @@ const moveInterval = 250 * time.Millisecond
 const settleTime = time.Second
 
 func (t *turn) tick() {
+	t.c.soft.excusePause(t.now, t.c.options.SessionTimeout)
 	if t.c.rules.FenceSilent {
 		t.fenceSilent()
 	}
 	t.recoverLeaderless()
 	if !t.c.options.RebalanceDisabled {
 		t.moveLeadersBack()
+	}
+}
+
+// excusePause forgives brokers a pause of this process, during which it could not hear them: a gap between two ticks of more
+// than a third of a session is taken off everybody's silence. So Tick must be called more often than that.
+func (s *soft) excusePause(now kafka.Elapsed, session time.Duration) {
+	gap := now.Sub(s.ticked)
+	s.ticked = now
+	if gap <= session/3 {
+		return
+	}
+	for n, k := range s.contacts { // in any order: each is moved alike
+		k.last = min(now, k.last.Add(gap))
+		s.contacts[n] = k
 	}
 }
 

@@ -37,7 +37,7 @@ func (t *turn) add(records ...metadata.Record) {
 	if len(records) == 0 {
 		return
 	}
-	t.image, _ = t.image.Apply(t.image.Version(), records)
+	t.image = t.image.With(t.image.Version(), records)
 	t.records = append(t.records, records...)
 }
 

@@ -63,6 +63,13 @@ func (w *world) tick(d time.Duration) {
 	w.commit(w.c.Tick(w.now))
 }
 
+// wait lets time pass with ticks.
+func (w *world) wait(d time.Duration) {
+	for range d / (250 * time.Millisecond) {
+		w.tick(250 * time.Millisecond)
+	}
+}
+
 // checkReplay compares the live image with the one that the log gives, and with the one that its snapshot gives.
 func (w *world) checkReplay() {
 	w.t.Helper()

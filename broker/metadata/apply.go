@@ -15,11 +15,20 @@ import (
 // A record that breaks an invariant of the image (a change of a partition that does not exist, a leader outside ISR ∪
 // ELR without the mark of an unclean election) is a bug of the controller, and Apply panics with a [*Violation].
 func (i *Image) Apply(index uint64, records []Record) (*Image, Delta) {
+	e := i.edit(index, records)
+	return e.image, e.delta()
+}
+
+// With is Apply without the delta, which is the larger part of the work.
+func (i *Image) With(index uint64, records []Record) *Image { return i.edit(index, records).image }
+
+func (i *Image) edit(index uint64, records []Record) *edit {
 	e := newEdit(i, index)
 	for _, r := range records {
 		r.apply(e)
 	}
-	return e.finish()
+	e.finish()
+	return e
 }
 
 // Violation is the panic of [Image.Apply].
@@ -37,16 +46,17 @@ type edit struct {
 	base, image *Image
 	topics      map[kafka.TopicID]*topicEdit
 	// What was touched, for the delta; the values before are read from base.
-	partitions map[kafka.TopicIDPartition]struct{}
-	names      map[string]struct{}
-	brokers    map[kafka.NodeID]struct{}
-	configs    map[Resource]struct{}
+	names   map[string]struct{}
+	brokers map[kafka.NodeID]struct{}
+	configs map[Resource]struct{}
 }
 
-// topicEdit is a topic with changed partitions. Dropped marks one that was removed in the same step.
+// topicEdit is a topic that is created, removed, or has changed partitions.
 type topicEdit struct {
-	topic   *Topic
+	before  *Topic // in the base; nil for a new one
+	topic   *Topic // the result when the edit is finished
 	parts   partitionEdit
+	touched []int32 // partitions, some more than once
 	dropped bool
 }
 
@@ -66,11 +76,10 @@ func newEdit(base *Image, index uint64) *edit {
 	next.version = index
 	return &edit{
 		base: base, image: &next,
-		topics:     map[kafka.TopicID]*topicEdit{},
-		partitions: map[kafka.TopicIDPartition]struct{}{},
-		names:      map[string]struct{}{},
-		brokers:    map[kafka.NodeID]struct{}{},
-		configs:    map[Resource]struct{}{},
+		topics:  map[kafka.TopicID]*topicEdit{},
+		names:   map[string]struct{}{},
+		brokers: map[kafka.NodeID]struct{}{},
+		configs: map[Resource]struct{}{},
 	}
 }
 
@@ -86,7 +95,7 @@ func (e *edit) topic(id kafka.TopicID) *topicEdit {
 		if t == nil {
 			e.violated("topic id %v does not exist", id)
 		}
-		te = &topicEdit{topic: t, parts: partitionEdit{list: t.partitions}}
+		te = &topicEdit{before: t, topic: t, parts: partitionEdit{list: t.partitions}}
 		e.topics[id] = te
 	}
 	if te.dropped {
@@ -95,15 +104,14 @@ func (e *edit) topic(id kafka.TopicID) *topicEdit {
 	return te
 }
 
-// finish puts the changed topics in place and makes the delta.
-func (e *edit) finish() (*Image, Delta) {
+// finish puts the changed topics in place.
+func (e *edit) finish() {
 	for _, te := range e.topics { // in any order: each writes its own key
 		if !te.dropped {
-			t := &Topic{ID: te.topic.ID, Name: te.topic.Name, partitions: te.parts.list}
-			e.image.topics.Set(t.Name, t)
+			te.topic = &Topic{ID: te.topic.ID, Name: te.topic.Name, partitions: te.parts.list}
+			e.image.topics.Set(te.topic.Name, te.topic)
 		}
 	}
-	return e.image, e.delta()
 }
 
 func (e *edit) delta() Delta {
@@ -112,24 +120,30 @@ func (e *edit) delta() Delta {
 	for _, name := range slices.Sorted(maps.Keys(e.names)) {
 		d.addTopic(before.TopicByName(name), after.TopicByName(name))
 	}
-	touched := make([]PartitionDelta, 0, len(e.partitions))
-	for tp := range e.partitions {
-		pd := PartitionDelta{TopicIDPartition: tp, Before: before.Partition(tp), After: after.Partition(tp)}
-		if pd.Before.Equal(pd.After) {
-			continue
+	for _, te := range slices.SortedFunc(maps.Values(e.topics), compareEdits) {
+		slices.Sort(te.touched)
+		for _, n := range slices.Compact(te.touched) {
+			d.addPartition(te.before, te.after(), n)
 		}
-		if t := cmp.Or(after.TopicByID(tp.TopicID), before.TopicByID(tp.TopicID)); t != nil {
-			pd.Topic = t.Name
-		}
-		touched = append(touched, pd)
 	}
-	d.Partitions = append(d.Partitions, touched...)
 	for _, n := range slices.Sorted(maps.Keys(e.brokers)) {
 		d.addBroker(n, before.Broker(n), after.Broker(n))
 	}
 	for _, r := range slices.SortedFunc(maps.Keys(e.configs), compareResources) {
 		d.addConfig(r, before.Config(r), after.Config(r))
 	}
-	d.sort()
 	return d
+}
+
+// after is the topic of a finished edit, nil when it was removed.
+func (te *topicEdit) after() *Topic {
+	if te.dropped {
+		return nil
+	}
+	return te.topic
+}
+
+// compareEdits orders topics by name, the removed ones of a name first.
+func compareEdits(a, b *topicEdit) int {
+	return cmp.Or(cmp.Compare(a.topic.Name, b.topic.Name), -compareBool(a.dropped, b.dropped), slices.Compare(a.topic.ID[:], b.topic.ID[:]))
 }

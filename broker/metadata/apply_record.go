@@ -61,6 +61,7 @@ func (r *TopicRecord) apply(e *edit) {
 		e.violated("topic %s with id %v exists", r.Name, r.ID)
 	}
 	t := &Topic{ID: r.ID, Name: r.Name}
+	e.topics[r.ID] = &topicEdit{topic: t}
 	e.image.topics.Set(r.Name, t)
 	e.image.names.Set(string(r.ID[:]), r.Name)
 	e.names[r.Name] = struct{}{}
@@ -68,8 +69,9 @@ func (r *TopicRecord) apply(e *edit) {
 
 func (r *RemoveTopic) apply(e *edit) {
 	te := e.topic(r.ID)
+	te.touched = te.touched[:0]
 	for n := range int32(te.parts.list.len) {
-		e.partitions[kafka.TopicIDPartition{TopicID: r.ID, Partition: n}] = struct{}{}
+		te.touched = append(te.touched, n)
 	}
 	te.dropped = true
 	e.image.partitions -= te.parts.list.len
@@ -91,7 +93,7 @@ func (r *PartitionRecord) apply(e *edit) {
 	e.check(te, r.Number, nil, &p, nil)
 	te.parts.set(int(r.Number), &p)
 	e.image.partitions++
-	e.partitions[kafka.TopicIDPartition{TopicID: r.TopicID, Partition: r.Number}] = struct{}{}
+	te.touched = append(te.touched, r.Number)
 }
 
 func (r *PartitionChange) apply(e *edit) {
@@ -105,7 +107,7 @@ func (r *PartitionChange) apply(e *edit) {
 	r.set(after)
 	e.check(te, r.Number, before, after, r)
 	te.parts.set(int(r.Number), after)
-	e.partitions[kafka.TopicIDPartition{TopicID: r.TopicID, Partition: r.Number}] = struct{}{}
+	te.touched = append(te.touched, r.Number)
 }
 
 // set puts the fields of the change into p.

@@ -71,18 +71,6 @@ func (d *Delta) addConfig(r Resource, before, after Settings) {
 	}
 }
 
-// sort orders the partitions; the other lists are made in order.
-func (d *Delta) sort() {
-	slices.SortFunc(d.Partitions, func(a, b PartitionDelta) int {
-		return cmp.Or(
-			cmp.Compare(a.Topic, b.Topic),
-			-compareBool(a.After == nil, b.After == nil),
-			slices.Compare(a.TopicID[:], b.TopicID[:]),
-			cmp.Compare(a.Partition, b.Partition),
-		)
-	})
-}
-
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -137,31 +125,34 @@ func Diff(before, after *Image) Delta {
 		}
 		d.addConfig(resourceOfKey(cmp.Or(a, b).key), was, is)
 	})
-	d.sort()
 	return d
 }
 
 // addPartitions compares the partitions of two states of one topic; nil is a topic without partitions.
 func (d *Delta) addPartitions(before, after *Topic) {
-	t := cmp.Or(after, before)
 	n := int32(0)
-	for _, x := range []*Topic{before, after} {
-		if x != nil {
-			n = max(n, x.NumPartitions())
+	for _, t := range []*Topic{before, after} {
+		if t != nil {
+			n = max(n, t.NumPartitions())
 		}
 	}
 	for i := range n {
-		var b, a *Partition
-		if before != nil {
-			b = before.Partition(i)
-		}
-		if after != nil {
-			a = after.Partition(i)
-		}
-		if b != a && !b.Equal(a) {
-			tp := kafka.TopicIDPartition{TopicID: t.ID, Partition: i}
-			d.Partitions = append(d.Partitions, PartitionDelta{tp, t.Name, b, a})
-		}
+		d.addPartition(before, after, i)
+	}
+}
+
+func (d *Delta) addPartition(before, after *Topic, n int32) {
+	var b, a *Partition
+	if before != nil {
+		b = before.Partition(n)
+	}
+	if after != nil {
+		a = after.Partition(n)
+	}
+	if b != a && !b.Equal(a) {
+		t := cmp.Or(after, before)
+		tp := kafka.TopicIDPartition{TopicID: t.ID, Partition: n}
+		d.Partitions = append(d.Partitions, PartitionDelta{tp, t.Name, b, a})
 	}
 }
 

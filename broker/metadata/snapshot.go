@@ -33,6 +33,5 @@ func (i *Image) Records() []Record {
 
 // FromRecords is the image that a snapshot of a version describes.
 func FromRecords(version uint64, records []Record) *Image {
-	i, _ := new(Image).Apply(version, records)
-	return i
+	return new(Image).With(version, records)
 }
