@@ -4,13 +4,14 @@
 // Transactions will be hosted the same way.
 //
 // It is not where groups are decided (package group), nor where leaders are known (package metadata): whoever wires the
-// broker calls [Groups.Elected] and [Groups.Resigned] when the image changes, and [Groups.TopicsChanged] when topics go.
+// broker calls [Groups.Elected] and [Groups.Resigned] when the image changes, [Groups.TopicsChanged] when topics go, and
+// [Groups.Fence] and [Groups.Unfence] when the broker loses the quorum and finds it again.
 //
 // # Life of a shard
 //
 //	absent ──Elected──▶ loading ──everything acknowledged is applied──▶ active ──Resigned──▶ absent
 //	                      ▲                                                │
-//	                      └────── an append whose outcome is unknown ◀─────┘
+//	                      └── an append whose outcome is unknown; Fence ◀──┘
 //
 //	absent   NOT_COORDINATOR (16)
 //	loading  COORDINATOR_LOAD_IN_PROGRESS (14)

@@ -20,6 +20,8 @@ type Groups struct {
 	// poke wakes the loops of run.go: a deadline came nearer, or there is something to load. nil: no loops.
 	poke atomic.Pointer[func()]
 
+	fenced atomic.Bool
+
 	mu     sync.Mutex
 	shards map[int32]*shard
 	// The mutex guards the map. It is not held while a shard works or a callback runs.
@@ -80,6 +82,23 @@ func (g *Groups) Resigned(partition int32, epoch kafka.LeaderEpoch) {
 	s.post(event{kind: resigned})
 }
 
+// Fence makes this broker coordinate nothing: it has lost the quorum, and another broker may lead what it led. Whoever
+// waits is answered NOT_COORDINATOR. Nothing is loaded either.
+func (g *Groups) Fence() {
+	if g.fenced.Swap(true) {
+		return
+	}
+	for _, s := range g.sorted() {
+		s.post(event{kind: fenced})
+	}
+}
+
+// Unfence ends [Groups.Fence]: the shards are loaded again, but for those that Resigned has taken meanwhile.
+func (g *Groups) Unfence() {
+	g.fenced.Store(false)
+	g.wake()
+}
+
 // Close resigns from all shards.
 func (g *Groups) Close() {
 	for _, s := range g.sorted() {
@@ -131,6 +150,14 @@ func (g *Groups) LoadStep(buf *[]byte) bool {
 		}
 	}
 	return false
+}
+
+// serving is the shard that decides about the partition's groups, nil if that is not for this broker.
+func (g *Groups) serving(partition int32) *shard {
+	if g.fenced.Load() {
+		return nil
+	}
+	return g.shard(partition)
 }
 
 func (g *Groups) shard(partition int32) *shard {

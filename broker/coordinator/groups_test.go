@@ -718,3 +718,26 @@ func TestRequestsShareABatch(t *testing.T) {
 	want(t, "batches", len(log.batches), 1)
 	want(t, "records", log.end, 100)
 }
+
+// A broker that has lost the quorum does not know whether it still coordinates.
+func TestAFencedBrokerCoordinatesNothing(t *testing.T) {
+	b := newBench(t, 1)
+	log := &memLog{hold: true}
+	b.groups.Elected(0, 0, log)
+	c := b.ask(commitRequest(9, "g", "t", 7))
+	b.groups.Fence()
+	b.groups.Fence()
+	got := now[*kmsg.OffsetCommitResponse](t, c).Topics[0].Partitions[0].ErrorCode
+	want(t, "who waits", kafka.ErrorCode(got), kafka.NotCoordinator)
+	log.commit()
+	b.load()
+	want(t, "fenced", b.fetched("g"), "NOT_COORDINATOR")
+	list := now[*kmsg.ListGroupsResponse](t, b.ask(&kmsg.ListGroupsRequest{Version: 5}))
+	want(t, "list", kafka.ErrorCode(list.ErrorCode), kafka.CoordinatorNotAvailable)
+	b.groups.Elected(1, 0, &memLog{})
+	want(t, "elected meanwhile", b.groups.Facts()[1].State, "loading")
+	b.groups.Unfence()
+	want(t, "unfenced", b.fetched("g"), "COORDINATOR_LOAD_IN_PROGRESS")
+	b.load()
+	want(t, "loaded again", b.fetched("g"), "7")
+}

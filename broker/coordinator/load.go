@@ -51,7 +51,7 @@ func (s *shard) nothingToRead() bool {
 func (s *shard) loadAt() kafka.Elapsed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.status != loading || s.load.claimed {
+	if s.status != loading || s.load.claimed || s.groups.fenced.Load() {
 		return never
 	}
 	return s.load.due
@@ -61,7 +61,7 @@ func (s *shard) loadAt() kafka.Elapsed {
 func (s *shard) claimLoad(now kafka.Elapsed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.status != loading || s.load.claimed || s.load.due > now {
+	if s.status != loading || s.load.claimed || s.load.due > now || s.groups.fenced.Load() {
 		return false
 	}
 	s.load.claimed = true

@@ -25,6 +25,7 @@ const (
 	loaded               // the loader has applied everything
 	dropped              // topics were deleted
 	configured           // settings changed
+	fenced               // this broker coordinates nothing for now
 	resigned             // the end
 )
 

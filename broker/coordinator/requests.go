@@ -66,7 +66,7 @@ func (g *Groups) partitionOf(id string) (int32, bool) {
 func (g *Groups) one(id string, req kmsg.Request, from group.Caller, reply Reply) {
 	var s *shard
 	if p, ok := g.partitionOf(id); ok {
-		s = g.shard(p)
+		s = g.serving(p)
 	}
 	if s == nil {
 		reply(refuse(req, kafka.NotCoordinator))
@@ -82,7 +82,7 @@ func (g *Groups) split(ids []string) (order []*shard, places map[*shard][]int) {
 	for i, id := range ids {
 		var s *shard
 		if p, ok := g.partitionOf(id); ok {
-			s = g.shard(p)
+			s = g.serving(p)
 		}
 		if places[s] == nil {
 			order = append(order, s)
@@ -172,6 +172,10 @@ func (g *Groups) deleteGroups(req *kmsg.DeleteGroupsRequest, from group.Caller, 
 func (g *Groups) listGroups(req *kmsg.ListGroupsRequest, from group.Caller, reply Reply) {
 	resp := req.ResponseKind().(*kmsg.ListGroupsResponse)
 	shards := g.sorted()
+	if g.fenced.Load() {
+		reply(refuse(req, kafka.CoordinatorNotAvailable))
+		return
+	}
 	if len(shards) == 0 {
 		reply(resp)
 		return

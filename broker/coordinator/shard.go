@@ -127,6 +127,9 @@ func (s *shard) handle(e *event) {
 	case dropped:
 		s.topicsGone.Store(false)
 		s.dropOffsets()
+	case fenced:
+		s.forget(kafka.NotCoordinator)
+		s.beginLoad(now.Elapsed, kafka.CoordinatorLoadInProgress)
 	case configured:
 		s.machine.Configure(s.groups.conf.Load().Group)
 	}
