@@ -30,8 +30,8 @@ const (
 
 // assignEpoch notes a batch's epoch.
 func (l *Log) assignEpoch(e kafka.LeaderEpoch, first kafka.Offset) {
-	if latest, ok := l.epochs.Latest(); ok && latest.Epoch == e {
-		return
+	if known, ok := l.epochs.EpochOf(first); ok && known == e {
+		return // recovery goes over batches that the history already knows
 	}
 	if l.epochs.Assign(e, first) {
 		l.epochsDirty = true

@@ -140,9 +140,7 @@ func (l *Log) Close() error {
 	segs := l.segs
 	l.mu.Unlock()
 	for _, s := range segs {
-		for k := range s.files {
-			l.files.forget(&s.files[k])
-		}
+		l.forgetFilesOf(s)
 	}
 	return err
 }

@@ -109,6 +109,7 @@ type journalState struct {
 	reset   kafka.Offset          // a reset that was not finished; NoOffset: none
 	records int
 	size    int64 // bytes up to the end of the last good record; what follows is torn
+	ours    bool  // there is a journal: the log was written by us
 	damaged bool  // a record other than the last cannot be read: no seal counts, and nothing as flushed
 }
 
@@ -167,7 +168,7 @@ type journal struct {
 	fs      vfs.FS
 	name    string
 	size    int64 // bytes that count
-	created bool  // the file is there and its name durable
+	created bool  // its name is durable
 }
 
 // openJournal reads the journal of a folder; a missing one is empty.
@@ -181,8 +182,18 @@ func openJournal(fsys vfs.FS, dir string) (*journal, journalState, error) {
 		return nil, journalState{}, fmt.Errorf("open journal: %w", err)
 	}
 	s := parseJournal(data)
-	j.size, j.created = s.size, true
+	s.ours = true
+	j.size = s.size // its name may not be durable: a process may have died before it was
 	return j, s, nil
+}
+
+// create makes an empty journal, the sign that a log is ours. Its name becomes durable with those made after it.
+func (j *journal) create() error {
+	f, err := j.fs.OpenFile(j.name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return fmt.Errorf("create journal: %w", err)
+	}
+	return f.Close()
 }
 
 // rewrite replaces the journal by what still counts.

@@ -56,6 +56,12 @@ func (l *Log) openAll(o Options, r *RecoveryReport) error {
 		return err
 	}
 	l.journal, r.JournalDamaged = j, js.damaged
+	if !js.ours {
+		if err := j.create(); err != nil {
+			return err
+		}
+		l.namesDirty = true
+	}
 	if err := l.listFiles(); err != nil {
 		return err
 	}
@@ -211,6 +217,12 @@ func (l *Log) settleStart(o Options, js journalState) error {
 		l.epochsDirty = true
 	}
 	l.producers.AdvanceStart(start)
+	if js.start == kafka.NoOffset && start > l.segs[0].base { // the journal is new or was lost
+		if err := l.journal.append(appendMark(nil, kindStart, start)); err != nil {
+			return err
+		}
+		js.start = start
+	}
 	live := len(js.seals) + 2
 	if !js.damaged && js.records <= 2*live+journalSlack {
 		return nil
@@ -229,8 +241,13 @@ func (l *Log) settleStart(o Options, js journalState) error {
 
 func (l *Log) forgetFiles() {
 	for _, s := range l.segs {
-		for k := range s.files {
-			l.files.forget(&s.files[k])
-		}
+		l.forgetFilesOf(s)
+	}
+}
+
+// forgetFilesOf closes a segment's files, once nobody uses them.
+func (l *Log) forgetFilesOf(s *segment) {
+	for k := range s.files {
+		l.files.forget(&s.files[k])
 	}
 }

@@ -50,7 +50,7 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	}
 	if !r.Created && !(o.Clean && last.known()) {
 		r.Scanned = true
-		if err := l.check(point, js.records == 0 && !js.damaged, r); err != nil {
+		if err := l.check(point, !js.ours, r); err != nil {
 			return err
 		}
 	}
@@ -81,8 +81,11 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	}
 	r.RebuiltIndexes = l.RebuiltIndexes()
 	if l.namesDirty {
-		return l.syncDir()
+		if err := l.syncDir(); err != nil {
+			return err
+		}
 	}
+	l.namesDirty = r.Scanned // the process before this one may have died between making a file and making its name durable
 	return nil
 }
 
@@ -122,6 +125,7 @@ func (l *Log) cutFrom(i int, valid int64, r *RecoveryReport) error {
 		if err := l.removeSegment(l.segs[n]); err != nil {
 			return err
 		}
+		l.forgetFilesOf(l.segs[n])
 		l.segs = l.segs[:n:n]
 	}
 	s := l.segs[i]
@@ -133,8 +137,8 @@ func (l *Log) cutFrom(i int, valid int64, r *RecoveryReport) error {
 		return err
 	}
 	defer l.files.release(h)
-	if err := h.file.Truncate(valid); err != nil {
-		return fmt.Errorf("cut segment: %w", err)
+	if err := cutDurably(h.file, valid); err != nil {
+		return err
 	}
 	r.TruncatedBytes += s.size - valid
 	s.size = valid
@@ -188,6 +192,9 @@ func (l *Log) checkSegment(s *segment, point kafka.Offset, r *RecoveryReport) (v
 		if scanErr == nil && header.NextOffset() > point {
 			r.ScannedBytes += int64(header.Size)
 			scanErr = l.readAndCheck(s, h, header, at, buf)
+			if latest, ok := l.epochs.Latest(); scanErr == nil && ok && header.LeaderEpoch < latest.Epoch && header.BaseOffset >= latest.Start {
+				scanErr = l.badBatch(s, at, fmt.Sprintf("batch of epoch %d follows epoch %d", header.LeaderEpoch, latest.Epoch), nil)
+			}
 		}
 		if scanErr != nil {
 			if !errors.Is(scanErr, ErrCorrupt) {

@@ -94,9 +94,7 @@ func (l *Log) unref(s *segment) {
 		l.files.release(h)
 	}
 	if len(pins) > 0 {
-		for k := range s.files {
-			l.files.forget(&s.files[k])
-		}
+		l.forgetFilesOf(s)
 	}
 }
 
@@ -147,9 +145,7 @@ func (l *Log) retire(segs []*segment, commit func() error) error {
 		l.files.release(h)
 	}
 	for _, s := range forget {
-		for k := range s.files {
-			l.files.forget(&s.files[k])
-		}
+		l.forgetFilesOf(s)
 	}
 	return nil
 }

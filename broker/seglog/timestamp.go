@@ -191,47 +191,48 @@ func (l *Log) byMaxTime(limit kafka.Offset) (TimestampOffset, bool, error) {
 // maxTimeIn finds the first record with the largest timestamp of a segment in [start, limit), if it is above the one
 // given. Only the segment in which start or limit falls is read as a whole.
 func (l *Log) maxTimeIn(v view, above kafka.Timestamp, start, limit kafka.Offset) (TimestampOffset, bool, error) {
-	none := TimestampOffset{}
+	best := TimestampOffset{Timestamp: above}
 	largest, at, err := l.summary(v.seg)
 	if err != nil || largest <= above {
-		return none, false, err
+		return best, false, err
 	}
 	h, err := l.open(v.seg, logFile)
 	if err != nil {
-		return none, false, err
+		return best, false, err
 	}
 	defer l.files.release(h)
-	var position int64
-	var header record.Header
-	if v.seg.base >= start && at < limit {
-		if header, position, err = l.find(v, h, at); err != nil || position < 0 {
-			return none, false, err
+	sc := l.scan(v.seg, h, 0, v.size, make([]byte, lookupBlock))
+	if v.seg.base >= start && at < limit && v.next <= limit { // the batch is known
+		header, position, err := l.find(v, h, at)
+		if err != nil || position < 0 {
+			return best, false, err
 		}
-	} else {
-		sc := l.scan(v.seg, h, 0, v.size, make([]byte, scanBlock))
-		position = -1
-		for {
-			candidate, p, err := sc.next()
-			if isEnd(err) || err == nil && candidate.BaseOffset >= limit {
-				break
-			}
-			if err != nil {
-				return none, false, err
-			}
-			if candidate.LastOffset() >= start && candidate.MaxTimestamp > above {
-				above, header, position = candidate.MaxTimestamp, candidate, p
-			}
+		sc.pos, sc.end = position, position+int64(header.Size)
+	}
+	found := false
+	for {
+		header, at, err := sc.next()
+		if isEnd(err) || err == nil && header.BaseOffset >= limit {
+			return best, found, nil
 		}
-		if position < 0 {
-			return none, false, nil
+		if err != nil {
+			return best, false, err
+		}
+		if header.MaxTimestamp <= best.Timestamp || header.LastOffset() < start {
+			continue
+		}
+		b, err := sc.batch(at, header.Size)
+		if err != nil {
+			return best, false, err
+		}
+		_, _, err = l.firstRecord(v, at, b, func(r *record.Record) bool {
+			if r.Offset >= start && r.Offset < limit && r.Timestamp > best.Timestamp {
+				best, found = TimestampOffset{r.Timestamp, r.Offset, b.LeaderEpoch()}, true
+			}
+			return false
+		})
+		if err != nil {
+			return best, false, err
 		}
 	}
-	sc := l.scan(v.seg, h, position, position+int64(header.Size), make([]byte, lookupBlock))
-	b, err := sc.batch(position, header.Size)
-	if err != nil {
-		return none, false, err
-	}
-	return l.firstRecord(v, position, b, func(r *record.Record) bool {
-		return r.Timestamp >= header.MaxTimestamp && r.Offset >= start && r.Offset < limit
-	})
 }

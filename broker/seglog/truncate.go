@@ -132,14 +132,26 @@ func (l *Log) cutSegment(s *segment, position int64, next kafka.Offset) error {
 		if err != nil {
 			return err
 		}
-		err = h.file.Truncate(position)
+		err = cutDurably(h.file, position)
 		l.files.release(h)
 		if err != nil {
-			return fmt.Errorf("truncate: %w", err)
+			return err
 		}
 	}
 	l.tailDirty = false
 	return l.loadIndexes(s) // anew: no seal vouches for less than the whole
+}
+
+// cutDurably cuts a file. Without the fsync a crash could bring back what was cut, behind batches written since, and
+// recovery would take it for the log's: its checksums are right and its offsets may fit.
+func cutDurably(f vfs.File, size int64) error {
+	if err := f.Truncate(size); err != nil {
+		return fmt.Errorf("cut segment: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return &vfs.SyncError{Err: err}
+	}
+	return nil
 }
 
 // copySegment replaces a segment by one with its first bytes only.
