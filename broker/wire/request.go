@@ -56,7 +56,14 @@ func DecodeRequest(h RequestHeader, body []byte) (kmsg.Request, error) {
 	if !ok {
 		return nil, fmt.Errorf("decode request with key %d: unknown key", h.Key)
 	}
-	if err := Decode(req, body); err != nil {
+	err := error(nil)
+	if h.Key == kmsg.Produce {
+		err = checkProduce(h.Version, body)
+	}
+	if err == nil {
+		err = Decode(req, body)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decode %s request version %d of %d bytes: %w", h.Key.Name(), h.Version, len(body), err)
 	}
 	return req, nil

@@ -48,8 +48,9 @@ const (
 const (
 	// MaxDataBody bounds bodies that carry records or opaque bytes: socket.request.max.bytes bounds them first.
 	MaxDataBody = 1 << 30
-	// MaxControlBody bounds every other body. A fetch of 100,000 partitions has under 8 MiB.
-	MaxControlBody = 16 << 20
+	// MaxControlBody bounds every other body, since decoded it may take thirty times as much. A fetch of 100,000
+	// partitions has under 6 MiB.
+	MaxControlBody = 8 << 20
 )
 
 // noFlexible is the first flexible version of an API that has none.
