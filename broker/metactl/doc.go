@@ -1,8 +1,8 @@
 // Package metactl is what Kafka calls the controller: the decisions of the cluster, as a pure machine. The leader of the
 // metadata quorum runs it; package quorum hosts it, package metadata is its state.
 //
-// Commands are Kafka's own controller messages, so a broker forwards a client's request unchanged. Two are private:
-// [LogEndsRequest], by which brokers report the ends of leaderless replicas, is the only one with a message of its own.
+// Commands are Kafka's own controller messages, so a broker forwards a client's request unchanged. One is our own:
+// [LogEndsRequest], by which brokers report the ends of leaderless replicas.
 //
 //	image, delta := c.Apply(index, records)   every committed entry, on every broker, live and in replay
 //	c.BecomeLeader(now)                       when this broker leads and has applied every entry of earlier terms

@@ -1,6 +1,8 @@
 package metactl
 
 import (
+	"slices"
+
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -14,7 +16,8 @@ import (
 //	   '---------- silence, suspicion, the next registration ----------'
 //
 // A broker has caught up when its image holds its own registration. A fenced broker may stop at once. A stopping one may
-// when it leads nothing any more and its own image shows that, so that it has handed over by itself.
+// when it leads nothing any more and its own image shows that, so that it has handed over by itself. A broker whose data
+// directory is offline is fenced until it registers again, which it then does as after an unclean stop.
 func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.BrokerHeartbeatResponse)
 	resp.IsFenced = true
@@ -29,7 +32,10 @@ func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
 	registered := t.c.committed.Broker(node)
 	resp.IsCaughtUp = registered != nil && registered.Epoch == b.Epoch && req.CurrentMetadataOffset >= int64(registered.RegisteredAt)
 
+	failed := slices.Contains(req.OfflineLogDirs, [16]byte(b.Directory))
 	switch {
+	case failed && !b.Fenced:
+		t.fence(b)
 	case req.WantShutdown && b.Fenced:
 		resp.ShouldShutdown = true
 	case req.WantShutdown && !b.ControlledShutdown:
@@ -38,7 +44,7 @@ func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
 		resp.ShouldShutdown = t.mayStop(b, uint64(max(0, req.CurrentMetadataOffset)))
 	case req.WantFence && !b.Fenced:
 		t.fence(b)
-	case !req.WantFence && b.Fenced && resp.IsCaughtUp:
+	case !req.WantFence && !failed && b.Fenced && resp.IsCaughtUp:
 		t.unfence(b)
 	}
 	resp.IsFenced = t.image.Broker(node).Fenced

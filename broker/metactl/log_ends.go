@@ -1,8 +1,6 @@
 package metactl
 
 import (
-	"context"
-
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/twmb/franz-go/pkg/kbin"
@@ -49,13 +47,6 @@ func (*LogEndsRequest) SetVersion(int16)            {}
 func (*LogEndsRequest) GetVersion() int16           { return 0 }
 func (*LogEndsRequest) IsFlexible() bool            { return false }
 func (*LogEndsRequest) ResponseKind() kmsg.Response { return new(LogEndsResponse) }
-
-// RequestWith sends the request by r.
-func (r *LogEndsRequest) RequestWith(ctx context.Context, to kmsg.Requestor) (*LogEndsResponse, error) {
-	resp, err := to.Request(ctx, r)
-	out, _ := resp.(*LogEndsResponse)
-	return out, err
-}
 
 // AppendTo encodes: broker id int32, broker epoch int64, and an array of topic id (16 bytes), partition int32, leader
 // epoch int32, last epoch int32, end offset int64.

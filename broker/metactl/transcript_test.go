@@ -188,12 +188,15 @@ func (s *script) register() string {
 	return fmt.Sprintf("%v epoch %d\n", kafka.ErrorCode(resp.ErrorCode), resp.BrokerEpoch)
 }
 
-// heartbeat N [offset=] [epoch=] [fence] [stop]
+// heartbeat N [offset=] [epoch=] [fence] [stop] [offline]
 func (s *script) beat() string {
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
 	req.BrokerID, req.WantFence, req.WantShutdown = s.node(), s.has("fence"), s.has("stop")
 	req.BrokerEpoch = s.int("epoch", s.epochOf(req.BrokerID))
 	req.CurrentMetadataOffset = s.int("offset", int64(s.index))
+	if b := s.image().Broker(kafka.NodeID(req.BrokerID)); s.has("offline") {
+		req.OfflineLogDirs = append(req.OfflineLogDirs, b.Directory)
+	}
 	resp := decide[*kmsg.BrokerHeartbeatResponse](s.world, req)
 	out := kafka.ErrorCode(resp.ErrorCode).String()
 	for _, f := range []struct {
