@@ -216,7 +216,13 @@ func (b *broker) alter(req *kmsg.AlterPartitionRequest, done func(*kmsg.AlterPar
 			default:
 				var isr []kafka.NodeID
 				for _, m := range p.NewEpochISR {
+					if n := kafka.NodeID(m.BrokerID); !c.brokers[n].up || m.BrokerEpoch >= 0 && m.BrokerEpoch != int64(c.image.Broker(n).Epoch) {
+						r.ErrorCode = int16(kafka.IneligibleReplica)
+					}
 					isr = append(isr, kafka.NodeID(m.BrokerID))
+				}
+				if r.ErrorCode != 0 {
+					break
 				}
 				slices.Sort(isr)
 				c.apply(&metadata.PartitionChange{TopicID: topicID, Fields: metadata.SetISR, ISR: isr})
