@@ -25,6 +25,9 @@ type Config struct {
 	MaxQueuedReplies int
 	// MaxIdle is how long a connection without traffic stays: connections.max.idle.ms.
 	MaxIdle time.Duration
+	// MaxStall is how long a request that has begun to arrive may make no progress: it holds its slab meanwhile. Client
+	// listeners only.
+	MaxStall time.Duration
 	// MaxConcurrentSendfiles bounds sendfile calls at the same time over all connections, since a page that is not in
 	// memory blocks a thread.
 	MaxConcurrentSendfiles int
@@ -46,6 +49,7 @@ func DefaultConfig() Config {
 		MaxConnectionsPerIP:    1<<31 - 1,
 		MaxQueuedReplies:       128,
 		MaxIdle:                10 * time.Minute,
+		MaxStall:               30 * time.Second,
 		MaxConcurrentSendfiles: 64,
 		MaxHandshake:           10 * time.Second,
 	}
@@ -60,6 +64,7 @@ func (c Config) withDefaults() Config {
 	c.MaxConnectionsPerIP = cmp.Or(c.MaxConnectionsPerIP, d.MaxConnectionsPerIP)
 	c.MaxQueuedReplies = cmp.Or(c.MaxQueuedReplies, d.MaxQueuedReplies)
 	c.MaxIdle = cmp.Or(c.MaxIdle, d.MaxIdle)
+	c.MaxStall = cmp.Or(c.MaxStall, d.MaxStall)
 	c.MaxConcurrentSendfiles = cmp.Or(c.MaxConcurrentSendfiles, d.MaxConcurrentSendfiles)
 	c.MaxHandshake = cmp.Or(c.MaxHandshake, d.MaxHandshake)
 	return c

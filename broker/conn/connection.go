@@ -2,7 +2,6 @@ package conn
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"sync"
@@ -47,6 +46,7 @@ type connection struct {
 	lastActive atomic.Int64 // elapsed nanoseconds of the last progress in either direction
 	due        atomic.Int64 // requests read and not yet answered
 	writing    atomic.Bool  // a write is under way
+	receiving  atomic.Bool  // a request has its slab and is not whole
 }
 
 func newConnection(s *Server, l Listener, c net.Conn, id uint64) *connection {
@@ -158,34 +158,7 @@ func (c *connection) report() {
 	}
 }
 
-// errIdle means that nothing was read or written for MaxIdle.
-var errIdle = errors.New("connection is idle")
-
 func (c *connection) elapsed() time.Duration { return time.Since(c.server.origin) }
 
 // touch records progress.
 func (c *connection) touch() { c.lastActive.Store(int64(c.elapsed())) }
-
-// idle tells whether the connection has been without progress for the bound, and nothing is due that only the broker
-// could bring forward.
-func (c *connection) idle(bound time.Duration) bool {
-	if c.elapsed()-time.Duration(c.lastActive.Load()) < bound {
-		return false
-	}
-	return c.due.Load() == 0 || c.writing.Load()
-}
-
-// watchIdle severs idle connections until Shutdown.
-func (s *Server) watchIdle() {
-	for wait(s.stopping, s.config.MaxIdle/10) {
-		s.mu.Lock()
-		for c := range s.connections {
-			if c.idle(s.config.MaxIdle) {
-				s.counters.closedIdle.Add(1)
-				c.blame(errIdle)
-				c.sever()
-			}
-		}
-		s.mu.Unlock()
-	}
-}

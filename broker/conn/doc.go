@@ -36,5 +36,5 @@
 // # What ends a connection
 //
 // A frame beyond the limit, a [wire.Rejection] (unknown key or version, malformed header), a reply that says close, a
-// read or write error, idleness, Shutdown. Everything read before is still answered, except after a write error.
+// read or write error, idleness, a request that stops arriving, Shutdown. Everything read before is still answered, except after a write error.
 package conn

@@ -259,6 +259,29 @@ func TestStuckWriterIsClosedAsIdle(t *testing.T) {
 	})
 }
 
+// A request that stops arriving holds a slab, so it gets less time than an idle connection; a slow one is fine.
+func TestStalledRequestIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipeListener()
+		s := NewServer(Config{MaxIdle: time.Hour, MaxStall: 30 * time.Second}, testAPIs(t), handlerFunc(func(*Request) *Reply { return None() }))
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(Listener{Listener: l}) }()
+		defer func() { _ = s.Shutdown(t.Context()); <-served }()
+		slow, stalled, idle := l.dial(), l.dial(), l.dial()
+		frame := metadata(1)
+		_, _ = stalled.Write(frame[:10])
+		for _, b := range frame {
+			_, _ = slow.Write([]byte{b})
+			time.Sleep(20 * time.Second)
+		}
+		if got := s.Stats(); got.ClosedStalled != 1 || got.Requests != 1 || got.Open != 2 || got.InflightBytes != 0 {
+			t.Errorf("stats %+v, want one closed as stalled and the slow request handled", got)
+		}
+		slow.Close()
+		idle.Close()
+	})
+}
+
 // A throttled reply goes out at once, and the next request is handled no sooner than it says.
 func TestThrottleMutesTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

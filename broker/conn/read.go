@@ -11,7 +11,7 @@ import (
 
 // read is the reader goroutine: frame after frame. It tells whether it was the peer that ended the connection.
 func (c *connection) read() (peerEnded bool) {
-	src := newSource(c.conn, &c.server.counters.readCalls, &c.server.counters.bytesRead)
+	src := newSource(c.conn, c.progress)
 	defer src.release()
 	for c.stop.Err() == nil {
 		s, err := c.readFrame(src)
@@ -50,12 +50,22 @@ func (c *connection) readFrame(src *source) (*slab, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := src.read(s.buf); err != nil {
+	c.touch() // the wait for the slab was not the peer's fault
+	c.receiving.Store(true)
+	err = src.read(s.buf)
+	c.receiving.Store(false)
+	if err != nil {
 		s.release()
 		return nil, err
 	}
-	c.touch()
 	return s, nil
+}
+
+// progress is called after every read.
+func (c *connection) progress(n int) {
+	c.server.counters.readCalls.Add(1)
+	c.server.counters.bytesRead.Add(uint64(n))
+	c.touch()
 }
 
 // takeSlab waits until the bound on in-flight bytes has room, in the order of asking.

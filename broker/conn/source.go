@@ -3,7 +3,6 @@ package conn
 import (
 	"io"
 	"net"
-	"sync/atomic"
 	"syscall"
 )
 
@@ -31,11 +30,11 @@ type source struct {
 	err       error
 	readReady func(fd uintptr) bool
 
-	calls, bytes *atomic.Uint64
+	progress func(n int) // called after every read
 }
 
-func newSource(c net.Conn, calls, bytes *atomic.Uint64) *source {
-	s := &source{conn: c, ahead: bufferBytes, calls: calls, bytes: bytes}
+func newSource(c net.Conn, progress func(n int)) *source {
+	s := &source{conn: c, ahead: bufferBytes, progress: progress}
 	if raw, ok := rawConn(c); ok {
 		s.raw, s.readReady = raw, s.readRaw
 	}
@@ -107,8 +106,7 @@ func (s *source) more(dst []byte) error {
 		s.readPlain()
 	}
 	s.dst = nil
-	s.calls.Add(1)
-	s.bytes.Add(uint64(s.n))
+	s.progress(s.n)
 	if over := s.n - len(dst); over > 0 {
 		s.w += over
 	} else if s.w == 0 && s.buf != nil {

@@ -14,6 +14,7 @@ type Stats struct {
 	RefusedSecurity uint64 // handshakes that failed
 
 	ClosedIdle      uint64
+	ClosedStalled   uint64 // requests that stopped arriving
 	ClosedOversize  uint64
 	ClosedRejected  uint64 // unknown key or version, malformed header, not admitted
 	ClosedByHandler uint64
@@ -33,12 +34,12 @@ type Stats struct {
 
 // counters are the live form of Stats.
 type counters struct {
-	open, muted                                                 atomic.Int64
-	accepted, acceptErrors, refusedPerIP, refusedSecurity       atomic.Uint64
-	closedIdle, closedOversize, closedRejected, closedByHandler atomic.Uint64
-	requests, replies, waitedForInflight, waitedForConnection   atomic.Uint64
-	bytesRead, bytesWritten, bytesSendfile, bytesCopied         atomic.Uint64
-	readCalls, writeCalls                                       atomic.Uint64
+	open, muted                                                                atomic.Int64
+	accepted, acceptErrors, refusedPerIP, refusedSecurity                      atomic.Uint64
+	closedIdle, closedStalled, closedOversize, closedRejected, closedByHandler atomic.Uint64
+	requests, replies, waitedForInflight, waitedForConnection                  atomic.Uint64
+	bytesRead, bytesWritten, bytesSendfile, bytesCopied                        atomic.Uint64
+	readCalls, writeCalls                                                      atomic.Uint64
 }
 
 // Stats are the counters so far.
@@ -48,7 +49,7 @@ func (s *Server) Stats() Stats {
 		Open: k.open.Load(), InflightBytes: s.slabs.inUse.Load(), Muted: k.muted.Load(),
 		Accepted: k.accepted.Load(), AcceptErrors: k.acceptErrors.Load(),
 		RefusedPerIP: k.refusedPerIP.Load(), RefusedSecurity: k.refusedSecurity.Load(),
-		ClosedIdle: k.closedIdle.Load(), ClosedOversize: k.closedOversize.Load(),
+		ClosedIdle: k.closedIdle.Load(), ClosedStalled: k.closedStalled.Load(), ClosedOversize: k.closedOversize.Load(),
 		ClosedRejected: k.closedRejected.Load(), ClosedByHandler: k.closedByHandler.Load(),
 		Requests: k.requests.Load(), Replies: k.replies.Load(),
 		WaitedForInflight: k.waitedForInflight.Load(), WaitedForConnection: k.waitedForConnection.Load(),
