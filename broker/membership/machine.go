@@ -33,13 +33,13 @@ type Machine struct {
 	last       Ticket
 	inFlight   Ticket // 0: none
 	sentAt     kafka.Elapsed
-	next       kafka.Elapsed // when the next request is due
-	failures   int           // requests that failed in a row
-	began      kafka.Elapsed // when it began to register
-	leaveUntil kafka.Elapsed // when leaving
-	answered   kafka.Elapsed // when leaving: of the last good answer, or of the beginning
-	offline    [][16]byte    // failed directories
-	previous   int64         // epoch of a clean stop, until a registration succeeded
+	next       kafka.Elapsed     // when the next request is due
+	failures   int               // requests that failed in a row
+	began      kafka.Elapsed     // when it began to register
+	leaveUntil kafka.Elapsed     // when leaving
+	answered   kafka.Elapsed     // when leaving: of the last good answer, or of the beginning
+	offline    [][16]byte        // failed directories
+	previous   kafka.BrokerEpoch // epoch of a clean stop, until a registration succeeded
 
 	effects []Effect // of the step under way
 }
@@ -51,7 +51,7 @@ func New(o Options, now kafka.Elapsed) *Machine {
 	orDefault(&o.RegistrationLimit, DefaultRegistrationLimit)
 	return &Machine{
 		o: o, now: now, next: now, began: now, epoch: kafka.NoBrokerEpoch,
-		image: ImageApplied{Epoch: kafka.NoBrokerEpoch}, previous: o.Registration.PreviousBrokerEpoch,
+		image: ImageApplied{Epoch: kafka.NoBrokerEpoch}, previous: o.PreviousEpoch,
 	}
 }
 

@@ -3,19 +3,32 @@ package membership
 import (
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/metadata"
 )
 
-// Options make a [Machine].
+// Options make a [Machine]: what this broker registers as, and its intervals.
 type Options struct {
-	// Registration is what this broker registers as, all fields set. PreviousBrokerEpoch is the epoch that the directory's clean-shutdown
-	// file has, -1 when there is none: see rule 5. Its slices are shared with the requests that go out; nobody may change them.
-	Registration kmsg.BrokerRegistrationRequest
+	Node        kafka.NodeID
+	ClusterID   string
+	Directory   kafka.DirectoryID
+	Incarnation kafka.UUID // of this process, never used before
+	Rack        string     // "" for none
+	Endpoints   []metadata.Endpoint
+	Features    []Feature
+	// PreviousEpoch is the epoch that the directory's clean-shutdown file has, NoBrokerEpoch when there is none: see rule 5.
+	PreviousEpoch kafka.BrokerEpoch
 
 	HeartbeatInterval time.Duration // broker.heartbeat.interval.ms; DefaultHeartbeatInterval when 0
 	SessionTimeout    time.Duration // broker.session.timeout.ms, as the controller has it; DefaultSessionTimeout when 0
 	// RegistrationLimit bounds how long another process with our id is waited for; DefaultRegistrationLimit when 0.
 	RegistrationLimit time.Duration
+}
+
+// Feature is a range of levels that this broker supports.
+type Feature struct {
+	Name     string
+	Min, Max int16
 }
 
 // Defaults of [Options], as Kafka's.

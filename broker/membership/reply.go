@@ -26,7 +26,7 @@ func (m *Machine) registered(e Registered) {
 	}
 	if e.Err == nil && e.Code == kafka.None {
 		m.phase, m.epoch, m.failures = PhaseMember, e.Epoch, 0
-		m.session, m.next, m.previous = m.sentAt, m.now, -1
+		m.session, m.next, m.previous = m.sentAt, m.now, kafka.NoBrokerEpoch
 		m.effects = append(m.effects, EpochChanged{m.epoch})
 		return
 	}

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/fairlead-io/fairlead/broker/kafka"
 )
 
@@ -90,7 +88,7 @@ func (d *driver) run(t *testing.T, line string) string {
 			fmt.Sscanf(f[1], "previous=%d", &previous)
 		}
 		d.now, d.ticket = 0, 0
-		d.m = New(Options{Registration: kmsg.BrokerRegistrationRequest{BrokerID: 1, PreviousBrokerEpoch: previous}}, 0)
+		d.m = New(Options{Node: 1, PreviousEpoch: kafka.BrokerEpoch(previous)}, 0)
 		return d.step(Tick{})
 	case "at":
 		return d.pass(kafka.Elapsed(duration(1)))
