@@ -135,7 +135,7 @@ func BenchmarkFetch(b *testing.B) {
 			pos := int64(0)
 			return raw.Write(func(s uintptr) bool {
 				for pos < size {
-					if n, err := unix.Sendfile(int(s), int(fd), &pos, size-int(pos)); err != nil || n == 0 {
+					if n, err := unix.Sendfile(int(s), int(fd), &pos, min(size-int(pos), maxSendfile)); err != nil || n == 0 {
 						return err != unix.EAGAIN
 					}
 				}

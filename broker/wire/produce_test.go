@@ -43,6 +43,9 @@ func TestProduceElementsAreBounded(t *testing.T) {
 				t.Fatalf("version %d: %d of %d bytes decode", version, n, len(body))
 			}
 		}
+		if version != 3 && version != 9 && version != 13 { // the layouts
+			continue
+		}
 		if _, err := DecodeRequest(h, produce(version, 1, MaxProduceElements-1, nil)); err != nil {
 			t.Errorf("version %d, one topic with %d partitions: %v", version, MaxProduceElements-1, err)
 		}
