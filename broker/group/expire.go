@@ -91,32 +91,45 @@ func (m *Machine) Expire(now Time, limit int) (more bool) {
 }
 
 func (m *Machine) expireGroup(now Time, g *group) (handedOut int) {
-	emptySince := g.state == Empty && g.protocolType != "" && g.since >= 0
-	canExpire := g.state == Empty || g.state == Stable && g.topics != nil
-	var records []Record
-	kept := 0
-	g.offsets.each(func(topic string, p int32, o offset) {
-		from := o.committed
-		if emptySince {
-			from = max(from, g.since)
+	expired, kept := 0, 0
+	for topic, parts := range g.offsets { // in any order: this only counts
+		for _, o := range parts {
+			if m.isOver(now, g, topic, o) {
+				expired++
+			} else {
+				kept++
+			}
 		}
-		over := now.Wall-from >= kafka.Timestamp(m.config.Retention.Milliseconds())
-		if o.expires != kafka.NoTimestamp {
-			over = now.Wall >= o.expires
-		}
-		if !canExpire || !over || g.subscribed(topic) {
-			kept++
-			return
-		}
-		records = append(records, offsetTombstone(g.id, topic, p))
-	})
-	switch {
-	case kept == 0 && g.state == Empty && len(g.pending) == 0:
-		return m.deleteGroup(g, nil)
-	case len(records) > 0:
-		m.append(g, records, nil)
 	}
+	if kept == 0 && g.state == Empty && len(g.pending) == 0 {
+		return m.deleteGroup(g, nil)
+	}
+	if expired == 0 {
+		return 0
+	}
+	var records []Record
+	g.offsets.each(func(topic string, p int32, o offset) {
+		if m.isOver(now, g, topic, o) {
+			records = append(records, offsetTombstone(g.id, topic, p))
+		}
+	})
+	m.append(g, records, nil)
 	return len(records)
+}
+
+// isOver tells whether the retention of an offset is over; see Expire.
+func (m *Machine) isOver(now Time, g *group, topic string, o offset) bool {
+	if g.state != Empty && (g.state != Stable || g.topics == nil) || g.subscribed(topic) {
+		return false
+	}
+	if o.expires != kafka.NoTimestamp {
+		return now.Wall >= o.expires
+	}
+	from := o.committed
+	if g.state == Empty && g.protocolType != "" {
+		from = max(from, g.since)
+	}
+	return now.Wall-from >= kafka.Timestamp(m.config.Retention.Milliseconds())
 }
 
 // DropOffsets deletes the offsets of topics that are gone, those on their way to the log included, at most limit of them;
@@ -130,6 +143,9 @@ func (m *Machine) DropOffsets(gone func(topic string, id kafka.TopicID) bool, li
 		if limit <= 0 {
 			return true
 		}
+		if !g.hasGone(gone) {
+			continue
+		}
 		var records []Record
 		g.eachKey(func(k kafka.TopicPartition, id kafka.TopicID) {
 			if gone(k.Topic, id) {
@@ -139,6 +155,29 @@ func (m *Machine) DropOffsets(gone func(topic string, id kafka.TopicID) bool, li
 		if len(records) > 0 {
 			m.append(g, records, nil)
 			limit -= len(records)
+		}
+	}
+	return false
+}
+
+// hasGone tells whether some offset may have to go. It is asked of all groups, so it makes nothing.
+func (g *group) hasGone(gone func(topic string, id kafka.TopicID) bool) bool {
+	for topic, parts := range g.offsets { // in any order: any of them counts
+		var last kafka.TopicID
+		asked := false
+		for _, o := range parts {
+			if asked && o.topicID == last {
+				continue
+			}
+			if gone(topic, o.topicID) {
+				return true
+			}
+			last, asked = o.topicID, true
+		}
+	}
+	for k, p := range g.pendingCommits {
+		if gone(k.Topic, p.last) {
+			return true
 		}
 	}
 	return false

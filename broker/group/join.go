@@ -24,6 +24,10 @@ const (
 	joinSkipAssignment = 9
 )
 
+// maxPendingIDs bounds the member ids of a group that were handed out and have not joined. A client that takes ids and
+// never comes back is told to try later.
+const maxPendingIDs = 10_000
+
 func (m *Machine) join(now Time, t Ticket, req *kmsg.JoinGroupRequest, from Caller) {
 	resp := joinResponse(req)
 	refuse := func(memberID string, code kafka.ErrorCode) {
@@ -68,6 +72,8 @@ func (m *Machine) join(now Time, t Ticket, req *kmsg.JoinGroupRequest, from Call
 		} else {
 			m.addMember(now, g, w, req, from, memberID(*req.InstanceID, from))
 		}
+	case unknown && req.Version >= joinNeedsMemberID && len(g.pending) >= maxPendingIDs:
+		refuse("", kafka.CoordinatorNotAvailable)
 	case unknown && req.Version >= joinNeedsMemberID:
 		id := memberID(from.ClientID, from)
 		m.addPending(now, g, id, millis(req.SessionTimeoutMillis))

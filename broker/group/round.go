@@ -217,6 +217,9 @@ func (m *Machine) touch(now Time, mb *member) {
 	m.alarms.set(&mb.session, now.Elapsed, millis(mb.sessionMillis))
 }
 
+// lateness is how late a session's end may be noticed and still count as the member's fault.
+const lateness = time.Second
+
 // fire is a deadline that has passed.
 func (m *Machine) fire(now Time, a *alarm) {
 	g := a.group
@@ -224,6 +227,11 @@ func (m *Machine) fire(now Time, a *alarm) {
 	case pendingAlarm:
 		m.dropPending(now, g, a.id)
 	case sessionAlarm:
+		if late := time.Duration(now.Elapsed - a.at); late >= lateness {
+			// The owner was held up, so heartbeats are waiting to be heard: do not throw out a whole fleet for that.
+			m.alarms.set(a, now.Elapsed, min(late, millis(a.member.sessionMillis)))
+			return
+		}
 		m.expireSession(now, g, a.member)
 	case delayAlarm:
 		m.extendDelay(now, g)

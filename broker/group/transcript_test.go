@@ -160,6 +160,13 @@ func (s *script) run(line string) {
 			s.t.Fatal(err)
 		}
 		s.advance(d)
+	case "stall": // time passes and nobody looks
+		d, err := time.ParseDuration(strings.Fields(line)[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.setTime(s.now.Elapsed.Add(d))
+		s.m.Tick(s.now)
 	case "hold":
 		s.hold = true
 	case "release":
