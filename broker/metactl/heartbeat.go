@@ -58,18 +58,11 @@ func (t *turn) stop(b *metadata.Broker) {
 	t.leave(b.ID)
 }
 
-// mayStop tells whether a stopping broker can go: version is of the image that it has.
+// mayStop tells whether a stopping broker can go. version is of the image that it has: it must show that the broker leads
+// nothing.
 func (t *turn) mayStop(b *metadata.Broker, version uint64) bool {
 	k := t.c.soft.contacts[b.ID]
-	if k.stopAt == 0 {
-		committed := t.c.committed.Broker(b.ID)
-		if committed == nil || committed.Epoch != b.Epoch || !committed.ControlledShutdown || leadsAny(t.c.committed, b.ID) {
-			return false
-		}
-		k.stopAt = max(1, t.c.committed.Version())
-		t.c.soft.contacts[b.ID] = k
-	}
-	return version >= k.stopAt
+	return k.epoch == b.Epoch && k.stopAt > 0 && version >= k.stopAt && !leadsAny(t.c.committed, b.ID)
 }
 
 func leadsAny(i *metadata.Image, n kafka.NodeID) bool {

@@ -2,7 +2,6 @@ package metactl
 
 import (
 	"github.com/fairlead-io/fairlead/broker/kafka"
-	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -98,21 +97,4 @@ func (r *LogEndsResponse) ReadFrom(b []byte) error {
 	d := kbin.Reader{Src: b}
 	r.ErrorCode = d.Int16()
 	return d.Complete()
-}
-
-// LogEndsWanted is what a broker shall report: its replicas without a leader, in order of topic and number, with LastEpoch
-// and EndOffset for the caller to fill in.
-func LogEndsWanted(i *metadata.Image, n kafka.NodeID) []LogEnd {
-	var out []LogEnd
-	for t := range i.Topics() {
-		for number, p := range t.Partitions() {
-			if p.Leader == kafka.NoNode && p.HasReplica(n) {
-				out = append(out, LogEnd{
-					TopicIDPartition: kafka.TopicIDPartition{TopicID: t.ID, Partition: number}, LeaderEpoch: p.LeaderEpoch,
-					LastEpoch: kafka.NoLeaderEpoch,
-				})
-			}
-		}
-	}
-	return out
 }

@@ -29,7 +29,7 @@ type contact struct {
 	last     kafka.Elapsed
 	heard    bool          // by this leader; else last is when the leadership began
 	unfenced kafka.Elapsed // when it was last unfenced, as far as this leader knows
-	// stopAt is the version of the committed image in which a stopping broker was first seen to lead nothing; 0: not yet.
+	// stopAt is the version of the image from which on a stopping broker leads nothing, as far as this leader knows; 0: none.
 	stopAt uint64
 }
 
@@ -48,7 +48,11 @@ func newSoft(image *metadata.Image, now kafka.Elapsed) soft {
 		cursor:     cursors{misled: map[kafka.NodeID]string{}},
 	}
 	for b := range image.Brokers() {
-		s.contacts[b.ID] = contact{epoch: b.Epoch, last: now, unfenced: now}
+		k := contact{epoch: b.Epoch, last: now, unfenced: now}
+		if b.ControlledShutdown {
+			k.stopAt = image.Version()
+		}
+		s.contacts[b.ID] = k
 	}
 	for t := range image.Topics() {
 		for n, p := range t.Partitions() {
@@ -64,8 +68,13 @@ func (s *soft) note(d metadata.Delta) {
 		s.place(p.TopicIDPartition, p.Before, p.After)
 	}
 	for _, b := range d.Brokers {
-		if b.After == nil {
+		k, ok := s.contacts[b.ID]
+		switch {
+		case b.After == nil:
 			delete(s.contacts, b.ID)
+		case ok && k.epoch == b.After.Epoch && k.stopAt == 0 && b.After.ControlledShutdown:
+			k.stopAt = d.To // the entry moves its leaderships too
+			s.contacts[b.ID] = k
 		}
 	}
 }
