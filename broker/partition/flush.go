@@ -9,16 +9,18 @@ import (
 )
 
 // noteUnflushed remembers since when flush.ms counts. p.mu is held.
-func (p *Partition) noteUnflushed(now kafka.Elapsed) {
-	if !p.dirty {
-		p.dirty, p.dirtySince = true, now
+func (p *Partition) noteUnflushed(bytes int, now kafka.Elapsed) {
+	if p.dirtyBytes == 0 {
+		p.dirtySince = now
+		p.host.addDirty(p)
 	}
+	p.dirtyBytes += bytes
 }
 
 // flushDue tells whether flush.ms asks for a flush now, and whether it ever will. p.mu is held.
 func (p *Partition) flushDue(now kafka.Elapsed) (due, later bool) {
 	ms := p.settings.Load().FlushMs
-	if !p.dirty || ms > int64(math.MaxInt64/time.Millisecond) {
+	if p.dirtyBytes == 0 || ms > int64(math.MaxInt64/time.Millisecond) {
 		return false, false
 	}
 	due = now.Sub(p.dirtySince) >= time.Duration(ms)*time.Millisecond
@@ -43,7 +45,7 @@ func (p *Partition) flush(now kafka.Elapsed) {
 		p.storageError("flush", err)
 		return
 	}
-	p.dirty = false
+	p.dirtyBytes = 0
 	p.machine.StepFlushed(end, now)
 }
 

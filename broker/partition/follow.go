@@ -49,19 +49,21 @@ func (p *Partition) takeAnswer(a replica.Answer, records []byte) (kafka.ErrorCod
 		return kafka.KafkaStorageError, after{}
 	}
 	records, code := p.continuing(records)
-	end := p.log.EndOffset()
 	if len(records) > 0 {
 		if p.host.full.Load() || p.host.offline() {
 			return kafka.KafkaStorageError, after{}
 		}
 		if err := p.appendFetched(records, a.Wall); err != nil {
-			return p.storageError("append to", err), after{}
+			code = p.storageError("append to", err)
+			if p.owed != nil {
+				return code, p.carryOut(a.Now)
+			}
 		}
-		end = p.log.EndOffset()
-		p.noteUnflushed(a.Now)
+		p.noteUnflushed(len(records), a.Now)
 	}
+	// After an error a part of the batches may be in the log all the same.
 	p.machine.StepReplicated(replica.Replicated{
-		End: end, LeaderStart: a.LeaderStart, LeaderWatermark: a.LeaderWatermark, Empty: len(records) == 0,
+		End: p.log.EndOffset(), LeaderStart: a.LeaderStart, LeaderWatermark: a.LeaderWatermark, Empty: len(records) == 0,
 	})
 	return code, p.carryOut(a.Now)
 }
@@ -78,10 +80,14 @@ func (p *Partition) appendFetched(records []byte, wall kafka.Timestamp) error {
 	if err := p.log.TruncateFullyTo(base); err != nil {
 		return err
 	}
-	if err := p.log.Append(records, wall); err != nil {
-		return err
+	err := p.log.Append(records, wall)
+	if err == nil {
+		err = p.log.AdvanceStart(start)
 	}
-	return p.log.AdvanceStart(start)
+	if err != nil {
+		p.truncate(replica.Truncation{To: start, Full: true}) // as the machine believes it is
+	}
+	return err
 }
 
 // intact is the leading batches that are whole and have the right checksum; a batch that is cut off is no damage.

@@ -24,10 +24,10 @@ type host struct {
 	wakeFlush chan struct{} // capacity 1: a flush was asked for
 	changedHW atomic.Bool   // a watermark moved since the last checkpoint
 
-	mu              sync.Mutex // taken with a partition's mutex held, never the other way round; guards the rest
-	restless, flush []*Partition
-	alters          []proposal
-	altering        bool // a request is in flight
+	mu                     sync.Mutex // taken with a partition's mutex held, never the other way round; guards the rest
+	restless, flush, dirty []*Partition
+	alters                 []proposal
+	altering               bool // a request is in flight
 }
 
 // proposal is an ISR change that waits to be sent.
@@ -64,6 +64,17 @@ func (h *host) addRestless(p *Partition) {
 	p.marks.restless = true
 	h.mu.Lock()
 	h.restless = append(h.restless, p)
+	h.mu.Unlock()
+}
+
+// addDirty puts a partition into the list of those that FlushOld looks at. p.mu is held.
+func (h *host) addDirty(p *Partition) {
+	if p.marks.dirty {
+		return
+	}
+	p.marks.dirty = true
+	h.mu.Lock()
+	h.dirty = append(h.dirty, p)
 	h.mu.Unlock()
 }
 

@@ -35,12 +35,12 @@ type Partition struct {
 	hwSeen, lsoSeen kafka.Offset        // as last told to watchers
 	startWanted     kafka.Offset        // a follower's log start to be, made durable by a tick; 0 when it is
 	owed            *replica.Truncation // could not be done for lack of handles or space: nothing is served before
-	dirty           bool                // something is unflushed,
-	dirtySince      kafka.Elapsed       // since then
+	dirtyBytes      int                 // appended since the last flush
+	dirtySince      kafka.Elapsed       // the first of them; meaningless when there are none
 }
 
 // marks tells in which queues of the host a partition is, so that it is in each at most once.
-type marks struct{ restless, flush bool }
+type marks struct{ restless, flush, dirty bool }
 
 // TopicPartition names the partition.
 func (p *Partition) TopicPartition() kafka.TopicPartition { return p.name }

@@ -61,7 +61,7 @@ func (p *Partition) append(r ProduceRequest, info record.ProduceInfo) (result Pr
 	if err := p.log.Append(info.Batch, r.Wall); err != nil {
 		return p.refusal(p.storageError("append to", err)), false
 	}
-	p.noteUnflushed(r.Now)
+	p.noteUnflushed(info.Batch.Size(), r.Now)
 	p.machine.StepAppended(info.Batch.NextOffset(), r.Now)
 	p.watches[WatchLogEnd].notify()
 	result = p.accepted(base, info.Batch.NextOffset())

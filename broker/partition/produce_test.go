@@ -386,3 +386,36 @@ func TestFlushMs(t *testing.T) {
 		t.Errorf("after a power failure the log ends at %d", d.LogEnd)
 	}
 }
+
+func TestOldDataIsFlushedAnyway(t *testing.T) {
+	c := newCluster(t, 1, nil)
+	c.topic(0)
+	b := c.brokers[0]
+	never := func() error { return nil }
+	b.produce(partition.AcksLeader, "a")
+	b.m.FlushOld(never, c.now.Add(29*time.Second))
+	syncs := 0
+	b.fs.Observe(func(op vfs.Op, _ string, _ int) {
+		if op == vfs.OpSync {
+			syncs++
+		}
+	})
+	b.m.FlushOld(never, c.now.Add(29*time.Second))
+	if syncs != 0 {
+		t.Error("flushed early")
+	}
+	b.m.FlushOld(never, c.now.Add(30*time.Second))
+	if syncs == 0 {
+		t.Error("not flushed")
+	}
+	syncs = 0
+	b.m.FlushOld(never, c.now.Add(90*time.Second))
+	if syncs != 0 {
+		t.Error("flushed again though nothing came")
+	}
+	b.crash()
+	b.start()
+	if d := b.partition().Describe(); d.LogEnd != 1 {
+		t.Errorf("after a power failure the log ends at %d", d.LogEnd)
+	}
+}

@@ -16,6 +16,9 @@ type Intervals struct {
 	Purge      time.Duration // how often folders due for removal are looked for: 1 s
 }
 
+// flushOldEvery is how often old unflushed data is looked for.
+const flushOldEvery = 5 * time.Second
+
 // Clock reads the two times.
 type Clock func() (kafka.Elapsed, kafka.Timestamp)
 
@@ -36,6 +39,12 @@ func (m *Manager) Run(ctx context.Context, clock Clock, every Intervals, report 
 			})
 		},
 		func() { m.runFlush(ctx, clock) },
+		func() {
+			loop(ctx, flushOldEvery, func() {
+				now, _ := clock()
+				m.FlushOld(ctx.Err, now)
+			})
+		},
 		func() {
 			loop(ctx, or(every.Watermarks, 5*time.Second), func() {
 				if err := m.CheckpointWatermarks(); err != nil {
