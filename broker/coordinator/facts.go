@@ -17,6 +17,7 @@ type Fact struct {
 	LoadBytes            int64
 	LoadTime             time.Duration // so far, or in all once active
 	LoadFailures         int           // reads that met damage; the shard stays loading
+	Groups               int           // in an active shard
 }
 
 // Facts lists the shards by partition.
@@ -29,11 +30,15 @@ func (g *Groups) Facts() []Fact {
 		if st == gone {
 			continue
 		}
-		facts = append(facts, Fact{
+		f := Fact{
 			Partition: s.partition, Epoch: s.epoch, State: st.String(),
 			LoadNext: l.next, LoadTarget: l.target, LoadRecords: l.records, LoadBytes: l.bytes,
 			LoadTime: time.Duration(l.took), LoadFailures: l.failures,
-		})
+		}
+		if st == active {
+			f.Groups = int(s.groupCount.Load())
+		}
+		facts = append(facts, f)
 	}
 	return facts
 }

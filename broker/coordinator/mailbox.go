@@ -117,7 +117,7 @@ func refuse(req kmsg.Request, code kafka.ErrorCode) kmsg.Response {
 // wakeAt is when the shard wants to be ticked or loaded.
 func (s *shard) wakeAt() kafka.Elapsed { return kafka.Elapsed(s.deadline.Load()) }
 
-// noteDeadline publishes when the shard wants to be ticked, after each turn. A shard that loads is woken by its load.
+// noteDeadline publishes, after each turn, when the shard wants to be ticked, and what people want to know of it. A shard that loads is woken by its load.
 func (s *shard) noteDeadline() {
 	if s.getStatus() != active {
 		return
@@ -133,6 +133,7 @@ func (s *shard) noteDeadline() {
 		}
 	}
 	s.deadline.Store(int64(next))
+	s.groupCount.Store(int64(s.machine.Groups()))
 	if next < s.lastDeadline {
 		s.groups.wake()
 	}

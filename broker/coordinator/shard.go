@@ -29,6 +29,7 @@ type shard struct {
 
 	deadline   atomic.Int64 // kafka.Elapsed: when the shard wants to be woken
 	topicsGone atomic.Bool  // a dropped event is in the mailbox
+	groupCount atomic.Int64 // as of the last turn
 
 	// The rest belongs to who works the mailbox off; while loading, to the loader.
 	machine       *group.Machine
@@ -162,6 +163,7 @@ func (s *shard) tick(now group.Time) {
 func (s *shard) activate(now group.Time) {
 	s.waiting = map[group.Ticket]asker{}
 	s.nextRetention = now.Elapsed.Add(s.groups.conf.Load().RetentionCheckInterval)
+	s.machine.Configure(s.groups.conf.Load().Group) // it may have changed during the load
 	s.machine.Activate(now)
 	s.setStatus(active)
 	if s.dropOffsets() {

@@ -78,6 +78,9 @@ func (m *Machine) Ready() Ready {
 	return r
 }
 
+// Groups is the number of groups, those of offsets alone included.
+func (m *Machine) Groups() int { return len(m.groups) }
+
 // HasReady tells whether [Machine.Ready] would give anything.
 func (m *Machine) HasReady() bool { return len(m.ready.Answers)+len(m.ready.Appends) > 0 }
 

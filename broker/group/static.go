@@ -19,7 +19,7 @@ func (m *Machine) replaceStatic(now Time, g *group, mb *member, w *waitingJoin, 
 	if g.leader == mb.id {
 		g.leader = id
 	}
-	mb.id = id
+	mb.id, mb.fresh = id, false
 	g.byID[id] = mb
 	g.update(mb, req)
 	m.touch(now, mb)
