@@ -76,9 +76,14 @@ type Fetcher struct {
 	req       kmsg.FetchRequest
 	topicAt   map[kafka.TopicID]int // in req.Topics
 
-	mu    sync.Mutex // guards inbox
-	inbox []assignment
-	wake  func() // called when the inbox gets something; may be nil
+	// moveOn is offered a partition of the express lane after each answer, and tells whether the main lane took it.
+	// nil in the main lane.
+	moveOn func(Replica) bool
+
+	mu     sync.Mutex // guards the rest
+	inbox  []assignment
+	parked bool   // a fetch is out: the inbox will not be looked at before it is answered
+	wake   func() // called when the inbox gets something; may be nil
 }
 
 // follow is one partition.
@@ -88,6 +93,7 @@ type follow struct {
 	inSession bool                  // the leader's session holds it,
 	asked     replica.FetchPosition // with this position
 	queued    bool                  // in Fetcher.changed
+	answered  bool                  // without error, at least once
 	gone      bool                  // dropped, or replaced by another replica
 	failures  int                   // in a row
 	restUntil kafka.Elapsed         // not asked for before; 0: not resting
@@ -120,11 +126,27 @@ func (f *Fetcher) post(a assignment) {
 	}
 }
 
-// drain takes over what was assigned and dropped.
+// tryAssign is Assign if the next request can have the partition, and false if a fetch is out, which may wait at the
+// leader for long.
+func (f *Fetcher) tryAssign(r Replica) bool {
+	f.mu.Lock()
+	if f.parked {
+		f.mu.Unlock()
+		return false
+	}
+	f.inbox = append(f.inbox, assignment{r.ID(), r})
+	f.mu.Unlock()
+	if f.wake != nil {
+		f.wake()
+	}
+	return true
+}
+
+// drain takes over what was assigned and dropped. From here on a fetch counts as out.
 func (f *Fetcher) drain() {
 	f.mu.Lock()
 	inbox := f.inbox
-	f.inbox = nil
+	f.inbox, f.parked = nil, true
 	f.mu.Unlock()
 	for _, a := range inbox {
 		p := f.follows[a.id]
@@ -142,6 +164,12 @@ func (f *Fetcher) drain() {
 		p.failures, p.restUntil = 0, 0
 		f.touch(p)
 	}
+}
+
+func (f *Fetcher) unpark() {
+	f.mu.Lock()
+	f.parked = false
+	f.mu.Unlock()
 }
 
 func (f *Fetcher) drop(p *follow) {

@@ -221,3 +221,35 @@ func TestSetMovesAReplicaBetweenLeaders(t *testing.T) {
 	s.Fetcher(2).Handle(answer(9), nil, 0, 0)
 	expect(t, ask(s.Fetcher(2), 0), "nothing")
 }
+
+func TestExpressLane(t *testing.T) {
+	lanes := map[kafka.NodeID][]*Fetcher{}
+	s := newSet(Options{}, 2, func(leader kafka.NodeID, f *Fetcher) func() {
+		lanes[leader] = append(lanes[leader], f)
+		return func() {}
+	})
+	a, b, c := newFake(0), newFake(1), newFake(2)
+	s.Follow(a, 1)
+	main := lanes[1][0]
+	expect(t, ask(main, 0), "session 0/0 0@0")
+	main.Handle(answer(9, part{n: 0}), nil, 0, 0)
+	expect(t, ask(main, 0), "session 9/1") // waits at the leader
+	s.Follow(b, 1)
+	s.Follow(c, 1)
+	express := lanes[1][1]
+	expect(t, ask(express, 0), "session 0/0 1@0 2@0")
+	express.Handle(answer(8, part{n: 1, bytes: 4}, part{n: 2}), nil, 0, 0)
+	expect(t, ask(express, 0), "session 8/1 1@4") // the main lane is still out
+	s.Follow(c, kafka.NoNode)
+	main.Handle(answer(9), nil, 0, 0)
+	express.Handle(answer(8), nil, 0, 0)
+	expect(t, ask(express, 0), "nothing") // all has moved on or is gone
+	expect(t, ask(main, 0), "session 9/2 1@4")
+	s.Follow(b, 2)
+	main.Handle(answer(9), nil, 0, 0)
+	expect(t, ask(main, 0), "session 9/3 forget[1]")
+	expect(t, ask(lanes[2][0], 0), "session 0/0 1@4")
+	s.Follow(b, 2) // another leader epoch
+	lanes[2][0].Handle(answer(7), nil, 0, 0)
+	expect(t, ask(lanes[2][0], 0), "session 7/1")
+}

@@ -19,11 +19,21 @@ func (f *Fetcher) Next(now kafka.Elapsed, broker kafka.BrokerEpoch) (*kmsg.Fetch
 		return nil, false
 	}
 	f.drain()
+	req, ok := f.next(now, broker)
+	if !ok {
+		f.unpark()
+	}
+	f.inFlight = ok
+	return req, ok
+}
+
+func (f *Fetcher) next(now kafka.Elapsed, broker kafka.BrokerEpoch) (*kmsg.FetchRequest, bool) {
 	if now < f.restUntil {
 		return nil, false
 	}
 	f.restUntil = 0
 	f.wakeRested(now)
+	f.offer()
 	req := f.begin(broker)
 	if f.epoch == 0 {
 		for _, p := range f.changed {
@@ -49,8 +59,19 @@ func (f *Fetcher) Next(now kafka.Elapsed, broker kafka.BrokerEpoch) (*kmsg.Fetch
 		f.closed() // nothing is left in it: not worth a request
 		return nil, false
 	}
-	f.inFlight = true
 	return req, true
+}
+
+// offer moves what the express lane has brought under way on to the main lane.
+func (f *Fetcher) offer() {
+	if f.moveOn == nil {
+		return
+	}
+	for _, p := range f.sorted() {
+		if p.answered && f.moveOn(p.r) {
+			f.drop(p)
+		}
+	}
 }
 
 // begin resets the request.

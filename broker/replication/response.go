@@ -15,6 +15,7 @@ func (f *Fetcher) Handle(resp *kmsg.FetchResponse, err error, now kafka.Elapsed,
 		return
 	}
 	f.inFlight = false
+	f.unpark()
 	if err != nil || resp == nil {
 		f.failed(now)
 		return
@@ -100,6 +101,6 @@ func (f *Fetcher) take(p *follow, r *kmsg.FetchResponseTopicPartition, now kafka
 		f.rest(p, now)
 		return
 	}
-	p.failures = 0
+	p.failures, p.answered = 0, true
 	f.touch(p)
 }

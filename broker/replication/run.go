@@ -15,12 +15,13 @@ type Client interface {
 	Do(ctx context.Context, req kmsg.Request) (resp kmsg.Response, release func(), err error)
 }
 
-// Runner drives a [Set] over connections: one goroutine per leader broker, as many as there are brokers to follow.
+// Runner drives a [Set] over connections: a goroutine and a connection for each of the two lanes to a leader
+// broker.
 type Runner struct {
 	Set *Set
 
-	// Connect gives the connection to a broker for fetching. It is asked once per leader broker, and the connection finds
-	// out by itself when the broker's address changes.
+	// connect gives a connection to a broker for fetching, a new one each time. The connection finds out by itself when the
+	// broker's address changes.
 	connect func(kafka.NodeID) Client
 	clock   func() (kafka.Elapsed, kafka.Timestamp)
 	epoch   func() kafka.BrokerEpoch
@@ -34,7 +35,7 @@ type Runner struct {
 func NewRunner(o Options, connect func(kafka.NodeID) Client, clock func() (kafka.Elapsed, kafka.Timestamp), epoch func() kafka.BrokerEpoch) *Runner {
 	r := &Runner{connect: connect, clock: clock, epoch: epoch}
 	r.ctx, r.stop = context.WithCancel(context.Background())
-	r.Set = NewSet(o, r.begin)
+	r.Set = newSet(o, 2, r.begin)
 	return r
 }
 
