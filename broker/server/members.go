@@ -83,9 +83,11 @@ func (m *members) carryOut(ctx context.Context, effect membership.Effect) {
 		m.state.serves.Store(e.Serving)
 		if e.Serving {
 			s.partitions.Unfence()
+			s.groups.Unfence()
 			s.log.Info("serving")
 		} else {
 			s.partitions.Fence()
+			s.groups.Fence()
 			s.log.Info("not serving as a leader", "reason", e.Reason)
 		}
 	case membership.Left:
