@@ -76,7 +76,11 @@ func (l *Log) needsRoll(b record.Batch, now kafka.Timestamp) bool {
 	if s.idx.offsets.count() >= maxEntries || s.idx.times.count() >= maxTimes {
 		return true
 	}
-	return waited(s, b.MaxTimestamp(), now) > c.SegmentMs-l.jitter(c)
+	most := c.SegmentMs
+	if c.Compact { // only a closed segment can be compacted
+		most = min(most, c.MaxCompactionLagMs)
+	}
+	return waited(s, b.MaxTimestamp(), now) > most-l.jitter(c)
 }
 
 // waited is for how long the segment has taken batches, in ms.

@@ -14,38 +14,40 @@ import (
 )
 
 // The journal is what a log knows of itself beyond Kafka's files. It is a file of records of one size, each with a
-// checksum, appended in the order of events:
+// checksum, appended in groups that count as a whole or not at all:
 //
-//	 0 crc  uint32  CRC-32C of bytes 4 to 127
-//	 4 kind uint8   1 seal, 2 cut, 3 start, 4 reset, 5 reset done
-//	 5      zeros
-//	 8 fields of the kind, big-endian, then zeros to byte 128
+//	 0 crc   uint32  CRC-32C of bytes 4 to 127
+//	 4 kind  uint8   see kind
+//	 5 last  uint8   1: the last record of its group
+//	 6 index uint16  place in the group, from 0
+//	 8 group uint32  rises from group to group
+//	12       zeros
+//	16 fields of the kind, big-endian, then zeros to byte 128
 //
-//	seal:  base next logBytes largest largestAt first appended int64, indexBytes indexCRC timeBytes timeCRC txnBytes txnCRC
-//	       sinceEntry uint32: see type seal
-//	cut:   offset int64. Seals before it with next > offset are void, and nothing from offset on counts as flushed until
-//	       a later seal says so, whatever the recovery point checkpoint (which may be older) says
-//	start: offset int64: the log start offset from here on
-//	reset: offset int64. All segments are being deleted and the log begins anew, empty, at offset
-//
-// A record that is torn can only be at the end, where it is ignored. One in the middle means that the journal is
-// damaged: then no seal of it is believed. The journal is written anew, with what still counts, when it is opened and
-// has grown. When it is missing, everything but the log start offset is found again in the log.
+// Only the last group can be torn, and is then ignored. Anything else that cannot be read means that the journal is
+// damaged: then no seal of it is believed, and nothing counts as flushed. It is written anew, with what still counts,
+// when it is damaged or has grown. When it is missing, all but the log start offset is found again in the log.
 const (
 	journalName    = "fairlead.journal"
 	journalRecord  = 128
+	journalFields  = 16
 	journalMaxSize = 64 << 20 // more is damage
 
 	// journalSlack is how many records that no longer count are kept before the journal is written anew.
 	journalSlack = 256
 )
 
+// The kinds of records, with their fields.
 const (
-	kindSeal byte = iota + 1
-	kindCut
-	kindStart
-	kindReset
-	kindResetDone
+	_             byte = iota
+	kindSeal           // type seal
+	kindCut            // offset: seals before it with next > offset are void, nothing from there on counts as flushed until a later seal
+	kindStart          // offset: the log start offset from here on
+	kindReset          // offset: all segments are being deleted, the log begins anew, empty, at offset
+	kindResetDone      // offset
+	kindSwap           // base, next: the segments in [base, next), which were durable, are being replaced by a cleaned one
+	kindSwapDone       // base
+	kindCleaned        // offset: compaction has looked at all keys below
 )
 
 // seal says what a segment and its indexes were at a moment when they, and the leader epochs and the producers up to
@@ -79,8 +81,8 @@ func appendSeal(dst []byte, s seal) []byte {
 }
 
 func parseSeal(b []byte) seal {
-	i64 := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8+8*i:])) }
-	u32 := func(i int) uint32 { return binary.BigEndian.Uint32(b[64+4*i:]) }
+	i64 := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[journalFields+8*i:])) }
+	u32 := func(i int) uint32 { return binary.BigEndian.Uint32(b[journalFields+56+4*i:]) }
 	return seal{
 		base: kafka.Offset(i64(0)), next: kafka.Offset(i64(1)), logBytes: i64(2), largest: kafka.Timestamp(i64(3)),
 		largestAt: kafka.Offset(i64(4)), first: kafka.Timestamp(i64(5)), appended: kafka.Timestamp(i64(6)),
@@ -92,13 +94,35 @@ func appendMark(dst []byte, kind byte, offset kafka.Offset) []byte {
 	return appendJournal(dst, kind, func(b []byte) []byte { return binary.BigEndian.AppendUint64(b, uint64(offset)) })
 }
 
+func appendSwap(dst []byte, base, next kafka.Offset) []byte {
+	return appendJournal(dst, kindSwap, func(b []byte) []byte {
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, uint64(base)), uint64(next))
+	})
+}
+
+// appendJournal appends a record that is complete but for what stamp fills in.
 func appendJournal(dst []byte, kind byte, fields func([]byte) []byte) []byte {
 	start := len(dst)
-	dst = append(dst, 0, 0, 0, 0, kind, 0, 0, 0)
+	dst = append(dst, make([]byte, journalFields)...)
+	dst[start+4] = kind
 	dst = fields(dst)
-	dst = append(dst, make([]byte, start+journalRecord-len(dst))...)
-	binary.BigEndian.PutUint32(dst[start:], crc32.Checksum(dst[start+4:], castagnoli))
-	return dst
+	return append(dst, make([]byte, start+journalRecord-len(dst))...)
+}
+
+// maxGroup is the number of records that a group can have.
+const maxGroup = 1 << 16
+
+// stamp makes one group of the records.
+func stamp(records []byte, group uint32) {
+	for at := 0; at < len(records); at += journalRecord {
+		b := records[at : at+journalRecord]
+		if at+journalRecord == len(records) {
+			b[5] = 1
+		}
+		binary.BigEndian.PutUint16(b[6:], uint16(at/journalRecord))
+		binary.BigEndian.PutUint32(b[8:], group)
+		binary.BigEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
+	}
 }
 
 // journalState is what a journal's records amount to.
@@ -107,36 +131,59 @@ type journalState struct {
 	start   kafka.Offset          // NoOffset: never set
 	cut     kafka.Offset          // nothing from here on counts as flushed; NoOffset: no cut
 	reset   kafka.Offset          // a reset that was not finished; NoOffset: none
+	cleaned kafka.Offset          // compaction has looked at everything below
+	swap    kafka.Offset          // base of a swap that was not finished; NoOffset: none
+	swapEnd kafka.Offset          // its next
+	durable kafka.Offset          // a swap has proved that everything below is durable, and gaps are compaction's
 	records int
-	size    int64 // bytes up to the end of the last good record; what follows is torn
-	ours    bool  // there is a journal: the log was written by us
-	damaged bool  // a record other than the last cannot be read: no seal counts, and nothing as flushed
+	size    int64  // bytes up to the end of the last whole group; what follows is torn
+	group   uint32 // largest number of a group, whole or torn
+	ours    bool   // there is a journal: the log was written by us
+	damaged bool   // something before the last group cannot be read: no seal counts, and nothing as flushed
 }
 
 // parseJournal never fails: what cannot be read is not believed.
 func parseJournal(data []byte) journalState {
-	s := journalState{seals: map[kafka.Offset]seal{}, start: kafka.NoOffset, cut: kafka.NoOffset, reset: kafka.NoOffset}
-	bad := false
+	s := journalState{seals: map[kafka.Offset]seal{}, start: kafka.NoOffset, cut: kafka.NoOffset, reset: kafka.NoOffset, swap: kafka.NoOffset}
+	var pending [][]byte // good records of the group being read
+	broken := false      // something before or in that group cannot be read
 	for at := 0; at+journalRecord <= len(data); at += journalRecord {
 		b := data[at : at+journalRecord]
-		if binary.BigEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli) {
-			bad = true
+		group := binary.BigEndian.Uint32(b[8:])
+		if binary.BigEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli) || group < s.group {
+			broken = true // torn, damaged, or left of a torn group of before
 			continue
 		}
-		s.damaged = s.damaged || bad
-		s.records++
-		s.size = int64(at + journalRecord)
-		s.apply(b)
+		index := int(binary.BigEndian.Uint16(b[6:]))
+		if group > s.group {
+			// A group that is not whole is the last one, unless there is damage. When its first records are torn the
+			// index tells.
+			s.damaged = s.damaged || len(pending) > 0 || broken && index == 0
+			s.group, pending, broken = group, nil, false
+		}
+		if index != len(pending) {
+			broken = true
+			continue
+		}
+		pending = append(pending, b)
+		if b[5] == 1 && !broken {
+			for _, r := range pending {
+				s.apply(r)
+			}
+			s.records += len(pending)
+			s.size = int64(at + journalRecord)
+			pending = nil
+		}
 	}
 	if s.damaged {
 		clear(s.seals)
-		s.cut = 0
+		s.cut, s.durable, s.cleaned = 0, 0, 0
 	}
 	return s
 }
 
 func (s *journalState) apply(b []byte) {
-	offset := kafka.Offset(binary.BigEndian.Uint64(b[8:]))
+	offset := kafka.Offset(binary.BigEndian.Uint64(b[journalFields:]))
 	switch b[4] {
 	case kindSeal:
 		v := parseSeal(b)
@@ -153,13 +200,26 @@ func (s *journalState) apply(b []byte) {
 		if s.cut == kafka.NoOffset || offset < s.cut {
 			s.cut = offset
 		}
+		s.cleaned, s.durable = min(s.cleaned, offset), min(s.durable, offset)
 	case kindStart:
 		s.start = offset
 	case kindReset:
 		clear(s.seals)
-		s.start, s.cut, s.reset = offset, offset, offset
+		s.start, s.cut, s.reset, s.cleaned, s.durable = offset, offset, offset, 0, 0
 	case kindResetDone:
 		s.reset = kafka.NoOffset
+	case kindSwap:
+		s.swap, s.swapEnd = offset, kafka.Offset(binary.BigEndian.Uint64(b[journalFields+8:]))
+		s.durable = max(s.durable, s.swapEnd)
+		for base := range s.seals {
+			if base >= s.swap && base < s.swapEnd {
+				delete(s.seals, base)
+			}
+		}
+	case kindSwapDone:
+		s.swap = kafka.NoOffset
+	case kindCleaned:
+		s.cleaned = offset
 	}
 }
 
@@ -167,8 +227,9 @@ func (s *journalState) apply(b []byte) {
 type journal struct {
 	fs      vfs.FS
 	name    string
-	size    int64 // bytes that count
-	created bool  // its name is durable
+	size    int64  // bytes that count
+	group   uint32 // of the last append
+	created bool   // its name is durable
 }
 
 // openJournal reads the journal of a folder; a missing one is empty.
@@ -183,7 +244,7 @@ func openJournal(fsys vfs.FS, dir string) (*journal, journalState, error) {
 	}
 	s := parseJournal(data)
 	s.ours = true
-	j.size = s.size // its name may not be durable: a process may have died before it was
+	j.size, j.group = s.size, s.group // its name may not be durable: a process may have died before it was
 	return j, s, nil
 }
 
@@ -205,8 +266,18 @@ func (j *journal) rewrite(s journalState, seals []seal) error {
 	if s.start != kafka.NoOffset {
 		data = appendMark(data, kindStart, s.start)
 	}
+	if s.durable > 0 {
+		data = appendMark(appendSwap(data, s.durable, s.durable), kindSwapDone, s.durable)
+	}
+	if s.cleaned > 0 {
+		data = appendMark(data, kindCleaned, s.cleaned)
+	}
 	for _, v := range seals {
 		data = appendSeal(data, v)
+	}
+	for at := 0; at < len(data); at += maxGroup * journalRecord {
+		j.group++
+		stamp(data[at:min(at+maxGroup*journalRecord, len(data))], j.group)
 	}
 	if err := vfs.WriteFileAtomic(j.fs, j.name, data); err != nil {
 		return err
@@ -215,13 +286,15 @@ func (j *journal) rewrite(s journalState, seals []seal) error {
 	return nil
 }
 
-// append writes records and makes them durable. An error of the fsync is a *vfs.SyncError.
+// append writes records as one group, which it stamps, and makes them durable. An error of the fsync is a *vfs.SyncError.
 func (j *journal) append(records []byte) error {
 	f, err := j.fs.OpenFile(j.name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("append to journal: %w", err)
 	}
 	defer f.Close()
+	j.group++
+	stamp(records, j.group)
 	if _, err := f.WriteAt(records, j.size); err != nil {
 		f.Truncate(j.size) // as far as it goes: a torn end is ignored
 		return fmt.Errorf("append to journal: %w", err)

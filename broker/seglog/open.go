@@ -62,6 +62,12 @@ func (l *Log) openAll(o Options, r *RecoveryReport) error {
 		}
 		l.namesDirty = true
 	}
+	if js.swap != kafka.NoOffset && js.reset == kafka.NoOffset { // a crash interrupted a compaction
+		if err := l.finishSwap(js.swap, js.swapEnd); err != nil {
+			return err
+		}
+	}
+	l.compaction = compactionState{cleaned: js.cleaned, durable: js.durable}
 	if err := l.listFiles(); err != nil {
 		return err
 	}
@@ -230,13 +236,7 @@ func (l *Log) settleStart(o Options, js journalState) error {
 	if js.start != kafka.NoOffset || js.damaged {
 		js.start = start
 	}
-	var seals []seal
-	for _, s := range l.segs {
-		if s.hasSeal {
-			seals = append(seals, s.sealed)
-		}
-	}
-	return l.journal.rewrite(js, seals)
+	return l.journal.rewrite(js, l.seals())
 }
 
 func (l *Log) forgetFiles() {

@@ -48,6 +48,7 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	case js.cut != kafka.NoOffset:
 		point = min(point, js.cut)
 	}
+	point = max(point, min(js.durable, last.next))
 	if !r.Created && !(o.Clean && last.known()) {
 		r.Scanned = true
 		if err := l.check(point, !js.ours, r); err != nil {
@@ -59,10 +60,7 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 		return err
 	}
 	l.flushed = min(max(point, l.segs[0].base), l.end)
-	l.unsynced = 0
-	for l.unsynced < len(l.segs)-1 && l.segs[l.unsynced].next <= l.flushed {
-		l.unsynced++
-	}
+	l.findUnsynced()
 	if err := l.settleTxns(); err != nil {
 		return err
 	}
@@ -87,6 +85,14 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	}
 	l.namesDirty = r.Scanned // the process before this one may have died between making a file and making its name durable
 	return nil
+}
+
+// findUnsynced finds the first segment that may hold something that is not durable.
+func (l *Log) findUnsynced() {
+	l.unsynced = 0
+	for l.unsynced < len(l.segs)-1 && l.segs[l.unsynced].next <= l.flushed {
+		l.unsynced++
+	}
 }
 
 // check checks the segments from the recovery point on and cuts the log where it ends. trustGaps is for a log that was
