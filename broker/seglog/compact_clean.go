@@ -188,10 +188,11 @@ func (c *Compaction) cleanGroup(sources []view) (*cleanedGroup, error) {
 	}
 	g.seg.noteTime()
 	for k, e := range inOrder(g.seg.idx) {
-		if len(e.tail) == 0 {
+		kind := offsetIndexFile + fileKind(k)
+		if len(e.tail) == 0 && kind == txnIndexFile {
 			continue
 		}
-		if err := writeNew(c.l.fs, g.name(offsetIndexFile+fileKind(k)), e.tail); err != nil {
+		if err := writeNew(c.l.fs, g.name(kind), e.tail); err != nil {
 			return g, err
 		}
 		e.written, e.tail = len(e.tail)/e.width, nil

@@ -177,10 +177,15 @@ func (l *Log) createSegment(base kafka.Offset, now kafka.Timestamp) error {
 	s := newSegment(base)
 	s.idx = newIndexes()
 	s.appended = now
-	for k := offsetIndexFile; k < fileKinds; k++ {
-		if err := l.removeFile(segmentName(l.dir, base, suffixes[k])); err != nil {
-			return err
+	if err := l.removeFile(segmentName(l.dir, base, suffixes[txnIndexFile])); err != nil {
+		return err
+	}
+	for _, k := range []fileKind{offsetIndexFile, timeIndexFile} { // Kafka's tools want both though they are empty
+		f, err := l.fs.OpenFile(segmentName(l.dir, base, suffixes[k]), os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+		if err != nil {
+			return fmt.Errorf("create segment: %w", err)
 		}
+		f.Close()
 	}
 	h, err := l.files.acquire(&s.files[logFile], func() (vfs.File, error) {
 		return l.fs.OpenFile(segmentName(l.dir, base, suffixes[logFile]), os.O_RDWR|os.O_CREATE|os.O_TRUNC)
