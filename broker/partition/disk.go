@@ -9,7 +9,8 @@ import (
 )
 
 // storageError is the code for an error of the log, and what follows from it: a full disk stops appends until there is
-// space, a lack of handles only this one attempt, and everything else the directory for good.
+// space, a lack of handles only this one attempt, damage in one place its readers, and everything else the directory for
+// good.
 func (p *Partition) storageError(doing string, err error) kafka.ErrorCode {
 	switch {
 	case errors.Is(err, seglog.ErrClosed):
@@ -17,6 +18,8 @@ func (p *Partition) storageError(doing string, err error) kafka.ErrorCode {
 	case vfs.IsFull(err):
 		p.host.full.Store(true)
 	case vfs.IsHandleLimit(err):
+	case errors.Is(err, seglog.ErrCorrupt) && !errors.Is(err, seglog.ErrOffline):
+		// Damage in stored batches harms their readers alone.
 	default:
 		p.host.fail(doing, p.name, err)
 	}

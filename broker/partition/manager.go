@@ -23,8 +23,9 @@ type Manager struct {
 	started bool
 
 	// Of the loops of run.go, one each; see there.
-	lastSpace   kafka.Elapsed
-	recoverySum uint64 // of the recovery points last written
+	lastSpace    kafka.Elapsed
+	recoverySum  uint64 // of the recovery points last written
+	compactAfter map[*Partition]compactRetry
 
 	mu sync.RWMutex // guards the rest; taken before a partition's mutex
 	// Both maps hold the same partitions.
@@ -53,7 +54,7 @@ func New(o Options) *Manager {
 	m := &Manager{
 		host: &host{o: o, wakeFlush: make(chan struct{}, 1)}, topics: map[string]*config.Topic{},
 		byName: map[kafka.TopicPartition]*Partition{}, byID: map[kafka.TopicIDPartition]*Partition{},
-		missing: map[kafka.TopicIDPartition]string{},
+		missing: map[kafka.TopicIDPartition]string{}, compactAfter: map[*Partition]compactRetry{},
 	}
 	m.host.image.Store(&metadata.Image{})
 	return m

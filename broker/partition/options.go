@@ -27,6 +27,8 @@ type Options struct {
 
 	// ProducerExpiry is producer.id.expiration.ms. 0: never.
 	ProducerExpiry time.Duration
+	// Compaction bounds the memory of one compaction.
+	Compaction seglog.CompactBounds
 
 	// Settings resolves a topic's settings on this broker. min.insync.replicas is taken from the image instead, since
 	// the controller must come to the same number.

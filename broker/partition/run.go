@@ -27,6 +27,7 @@ type Report struct {
 	Doing   string
 	Err     error
 	Deleted []DeletedSegments
+	Compact []Compacted
 }
 
 // Run drives the manager's loops until the context ends, and returns when all have ended. Start must have been called.
@@ -68,6 +69,14 @@ func (m *Manager) Run(ctx context.Context, clock Clock, every Intervals, report 
 				}
 				if len(deleted) > 0 {
 					report(Report{Doing: "retain", Deleted: deleted})
+				}
+			})
+		},
+		func() {
+			loop(ctx, or(every.Compaction, 15*time.Second), func() {
+				now, wall := clock()
+				if done := m.Compact(ctx.Err, now, wall); len(done) > 0 {
+					report(Report{Doing: "compact", Compact: done})
 				}
 			})
 		},

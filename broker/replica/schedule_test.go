@@ -19,7 +19,7 @@ func run(seed int64, steps int, rules Rules) *world {
 }
 
 func TestRandomSchedulesLoseNothing(t *testing.T) {
-	seeds := 400
+	seeds := 200
 	if testing.Short() {
 		seeds = 50
 	}
