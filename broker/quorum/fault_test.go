@@ -199,7 +199,7 @@ func (w *world) fault() {
 			h.crash()
 			for _, o := range w.hosts {
 				if o.node != nil && w.rnd.IntN(2) == 0 {
-					o.node.PeerDown(h.self.Node, w.now)
+					o.node.PeerDown(h.self.Node, kafka.NoBrokerEpoch, w.now)
 				}
 			}
 		}

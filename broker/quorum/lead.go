@@ -241,7 +241,7 @@ func (n *Node) Resign(now kafka.Elapsed) {
 }
 
 // peerDownLeading tells raft and the machine that a process seems to have died.
-func (n *Node) peerDownLeading(node kafka.NodeID) {
+func (n *Node) peerDownLeading(node kafka.NodeID, epoch kafka.BrokerEpoch) {
 	for _, m := range n.members {
 		if m.Node == node && m.id != n.id {
 			n.raft.ReportUnreachable(m.id)
@@ -249,7 +249,7 @@ func (n *Node) peerDownLeading(node kafka.NodeID) {
 		}
 	}
 	if len(n.lead.queue)+len(n.lead.waiting) < n.opts.Limits.MaxPending {
-		n.lead.queue = append(n.lead.queue, submit{cmd: Suspect{Node: node}})
+		n.lead.queue = append(n.lead.queue, submit{cmd: Suspect{Node: node, Epoch: epoch}})
 	}
 }
 

@@ -28,7 +28,11 @@ type StateMachine interface {
 
 // Suspect is the command by which the Node tells its machine that the process of a broker seems to have died. The reply is nil.
 // Others may submit it too.
-type Suspect struct{ Node kafka.NodeID }
+type Suspect struct {
+	Node kafka.NodeID
+	// Epoch names the registration of that process; NoBrokerEpoch when it is not known. A process that registered meanwhile is not meant.
+	Epoch kafka.BrokerEpoch
+}
 
 // NotLeaderError refuses a submit at a node that does not lead: [kafka.NotController], with the node to ask instead.
 type NotLeaderError struct {

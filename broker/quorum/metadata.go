@@ -75,7 +75,7 @@ func (m *MetadataMachine) Decide(cmd any, now kafka.Elapsed) ([]byte, any) {
 		records, resp := m.controller.Decide(c, now, m.options.Wall(), m.options.Rand)
 		return encode(records), resp
 	case Suspect:
-		return encode(m.controller.Suspect(c.Node, kafka.NoBrokerEpoch, now)), nil
+		return encode(m.controller.Suspect(c.Node, c.Epoch, now)), nil
 	}
 	panic(fmt.Sprintf("quorum: command of type %T", cmd))
 }

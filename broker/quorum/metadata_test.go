@@ -91,7 +91,13 @@ func TestMetadataIsDecidedPublishedAndThereAfterARestart(t *testing.T) {
 	if image.Version() <= before.Version() || !n.Leading() {
 		t.Fatalf("version %d, before %d", image.Version(), before.Version())
 	}
-	n.PeerDown(1, now)
+	registered := image.Broker(1).Epoch
+	n.PeerDown(1, registered-1, now)
+	n.Process(now)
+	if image.Broker(1).Fenced {
+		t.Error("a broker is fenced for the death of the process before")
+	}
+	n.PeerDown(1, registered, now)
 	n.Process(now)
 	if !image.Broker(1).Fenced {
 		t.Error("a suspected broker is not fenced")

@@ -195,14 +195,15 @@ func fromPeers(t raftpb.MessageType) bool {
 	return false
 }
 
-// PeerDown says that the connection to a node was closed from its side, as the death of its process does.
-func (n *Node) PeerDown(node kafka.NodeID, now kafka.Elapsed) {
+// PeerDown says that the connection to a node was closed from its side, as the death of its process does. epoch is that of the
+// process's registration, NoBrokerEpoch when it is not known: see [Suspect].
+func (n *Node) PeerDown(node kafka.NodeID, epoch kafka.BrokerEpoch, now kafka.Elapsed) {
 	n.advance(now)
 	if n.offline != nil || n.stalled != nil {
 		return
 	}
 	if n.role == raft.StateLeader {
-		n.peerDownLeading(node)
+		n.peerDownLeading(node, epoch)
 	} else if n.leader != raft.None && NodeOf(n.leader) == node {
 		n.suspectLeader()
 	}

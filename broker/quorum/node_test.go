@@ -150,7 +150,7 @@ func TestClosedConnectionReplacesTheLeaderQuickly(t *testing.T) {
 		old.crash()
 		for _, h := range w.hosts {
 			if h != old {
-				h.node.PeerDown(old.self.Node, w.now)
+				h.node.PeerDown(old.self.Node, kafka.NoBrokerEpoch, w.now)
 			}
 		}
 		w.until("another leader", 2*time.Second, func() bool { return w.leader() != nil })
@@ -168,7 +168,7 @@ func TestFalseSuspicionDoesNotDeposeALivingLeader(t *testing.T) {
 	leader, term := w.leader(), w.leader().node.term
 	for _, h := range w.hosts {
 		if h != leader {
-			h.node.PeerDown(leader.self.Node, w.now)
+			h.node.PeerDown(leader.self.Node, kafka.NoBrokerEpoch, w.now)
 			break
 		}
 	}

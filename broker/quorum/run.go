@@ -148,8 +148,8 @@ func (r *Runner) Submit(cmd any, done func(reply any, err error)) {
 func (r *Runner) Step(m Message) { _ = r.put(item{message: &m}) }
 
 // PeerDown says that the connection to a node was closed from its side: see [Node.PeerDown].
-func (r *Runner) PeerDown(node kafka.NodeID) {
-	_ = r.put(item{act: func(n *Node, now kafka.Elapsed) { n.PeerDown(node, now) }})
+func (r *Runner) PeerDown(node kafka.NodeID, epoch kafka.BrokerEpoch) {
+	_ = r.put(item{act: func(n *Node, now kafka.Elapsed) { n.PeerDown(node, epoch, now) }})
 }
 
 // HasVote tells whether a node votes, as of at most one tick ago.

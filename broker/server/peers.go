@@ -25,8 +25,9 @@ type peers struct {
 	internal string // name of the listener between brokers
 	static   map[kafka.NodeID]string
 	images   *images
-	// down is told of a broker whose process seems to be gone: its connection was closed and it refuses another.
-	down func(kafka.NodeID)
+	// down is told of a broker whose process seems to be gone: its connection was closed and it refuses another. The epoch is
+	// that of its registration when the connection ended: a process that comes after is not suspected.
+	down func(kafka.NodeID, kafka.BrokerEpoch)
 
 	mu      sync.Mutex
 	control map[kafka.NodeID]*peer.Client // guarded by mu
@@ -65,7 +66,7 @@ func (p *peers) dial(ctx context.Context, n kafka.NodeID) (net.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("dial broker %d: no address of it is known", n)
 	}
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	c, err := peer.DialTCP(address)(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("dial broker %d: %w", n, err)
 	}
@@ -91,6 +92,10 @@ func (p *peers) suspect(n kafka.NodeID) {
 	if p.closed {
 		return
 	}
+	epoch := kafka.NoBrokerEpoch
+	if b := p.images.Current().Broker(n); b != nil {
+		epoch = b.Epoch
+	}
 	p.probes.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 		defer cancel()
@@ -100,7 +105,7 @@ func (p *peers) suspect(n kafka.NodeID) {
 			return
 		}
 		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) {
-			p.down(n)
+			p.down(n, epoch)
 		}
 	})
 }

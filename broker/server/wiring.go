@@ -34,7 +34,7 @@ func (s *Server) wire() error {
 	s.peers = &peers{
 		self: s.node, internal: b.Network.Internal, static: map[kafka.NodeID]string{}, images: s.images,
 		control: map[kafka.NodeID]*peer.Client{},
-		down:    func(n kafka.NodeID) { s.quorum.PeerDown(n) },
+		down:    func(n kafka.NodeID, e kafka.BrokerEpoch) { s.quorum.PeerDown(n, e) },
 	}
 	for _, v := range b.Quorum.Voters {
 		s.peers.static[v.ID] = hostPort(v.Host, v.Port)
