@@ -92,10 +92,10 @@ func TestMetadataIsDecidedPublishedAndThereAfterARestart(t *testing.T) {
 		t.Fatalf("version %d, before %d", image.Version(), before.Version())
 	}
 	registered := image.Broker(1).Epoch
-	n.PeerDown(1, registered-1, now)
+	n.PeerDown(1, registered+1, now)
 	n.Process(now)
 	if image.Broker(1).Fenced {
-		t.Error("a broker is fenced for the death of the process before")
+		t.Error("a broker is fenced for the death of a process with another registration")
 	}
 	n.PeerDown(1, registered, now)
 	n.Process(now)
