@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/metactl"
+	"github.com/fairlead-io/fairlead/broker/quorum"
+)
+
+// simTopic is a topic of the run.
+type simTopic struct {
+	name       string
+	partitions int32
+	replicas   int16
+	configs    map[string]string
+}
+
+// build founds the cluster, starts it, and sets clients and weather going.
+func (w *World) build() {
+	w.net = network{cut: map[link]bool{}, delay: calmDelay}
+	w.check.init()
+	voters := 3
+	brokers := 3 + w.rnd.IntN(3)
+	w.weather.powerLoss = w.chance(50)
+	w.logf("seed %d: %d brokers, power loss %v", w.o.Seed, brokers, w.weather.powerLoss)
+	for i := range brokers {
+		w.hosts = append(w.hosts, w.newHost(kafka.NodeID(i)))
+	}
+	f := &quorum.Founding{ClusterID: clusterID, State: metactl.Genesis(clusterID)}
+	for _, h := range w.hosts[:voters] {
+		f.Voters = append(f.Voters, quorum.Voter{Node: h.id, Directory: h.directory})
+	}
+	for i, h := range w.hosts {
+		founding := f
+		if i >= voters {
+			founding = nil
+		}
+		if err := h.format(founding); err != nil {
+			w.fail("format: %v", err)
+			return
+		}
+		h.start()
+	}
+	configs := map[string]string{"min.insync.replicas": "2", "segment.bytes": "1048576"}
+	if w.weather.powerLoss {
+		configs["flush.messages"] = "1" // else a power loss of all replicas may lose what was acknowledged
+	}
+	w.topics = []simTopic{{"t", 2, 3, configs}}
+	for _, t := range w.topics {
+		w.createTopic(t)
+		for n := range t.partitions {
+			for range 2 {
+				w.addProducer(kafka.TopicPartition{Topic: t.name, Partition: n})
+			}
+		}
+	}
+	w.weather.begin(w)
+}
+
+// createTopic asks again until the topic is there.
+func (w *World) createTopic(t simTopic) {
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.SetVersion(req.MaxVersion())
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = t.name, t.partitions, t.replicas
+	for _, name := range []string{"flush.messages", "min.insync.replicas", "segment.bytes"} {
+		if v, ok := t.configs[name]; ok {
+			c := kmsg.NewCreateTopicsRequestTopicConfig()
+			c.Name, c.Value = name, kmsg.StringPtr(v)
+			topic.Configs = append(topic.Configs, c)
+		}
+	}
+	req.Topics = append(req.Topics, topic)
+	again := func() { w.after(100*time.Millisecond, func() { w.createTopic(t) }) }
+	p := w.somebody()
+	if p == nil {
+		again()
+		return
+	}
+	p.ask(req, func(resp kmsg.Response, err error) {
+		r, ok := resp.(*kmsg.CreateTopicsResponse)
+		if err != nil || !ok {
+			again()
+			return
+		}
+		switch code := kafka.ErrorCode(r.Topics[0].ErrorCode); code {
+		case kafka.None, kafka.TopicAlreadyExists:
+			w.logf("topic %s: %s", t.name, code)
+		case kafka.InvalidReplicationFactor: // not enough brokers are registered yet
+			again()
+		default:
+			w.fail("create topic %s: %s %s", t.name, code, strOf(r.Topics[0].ErrorMessage))
+		}
+	})
+	// The process may end before it hears the answer: then nobody would ask again.
+	w.after(2*time.Second, func() {
+		if w.image().TopicByName(t.name) == nil {
+			w.createTopic(t)
+		}
+	})
+}
+
+func strOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// somebody is a random broker that runs, nil when there is none.
+func (w *World) somebody() *process {
+	var up []*process
+	for _, h := range w.hosts {
+		if h.proc != nil {
+			up = append(up, h.proc)
+		}
+	}
+	if len(up) == 0 {
+		return nil
+	}
+	return up[w.rnd.IntN(len(up))]
+}
+
+func (w *World) everyone() []kafka.NodeID {
+	var ids []kafka.NodeID
+	for _, h := range w.hosts {
+		ids = append(ids, h.id)
+	}
+	return ids
+}
+
+// heal ends all faults and starts everybody.
+func (w *World) heal() {
+	w.logf("the weather is over")
+	w.weather.over = true
+	w.weather.calmNetwork(w)
+	for _, h := range w.hosts {
+		w.weather.calmDisk(h)
+		if h.proc == nil {
+			h.start()
+		}
+	}
+	w.after(2*time.Second, func() {
+		for _, p := range w.producers {
+			p.finishing = true
+		}
+	})
+}
+
+// converged tells whether every broker has the same image and every partition all its replicas, equal to the end.
+func (w *World) converged() bool { return w.unconverged() == "" }
+
+// unconverged names what is missing. It is looked at every so often only.
+func (w *World) unconverged() string {
+	if w.now < w.check.nextLook && w.check.missing != "" {
+		return w.check.missing
+	}
+	w.check.nextLook = w.now.Add(50 * time.Millisecond)
+	w.check.missing = w.look()
+	return w.check.missing
+}
+
+func (w *World) look() string {
+	for _, h := range w.hosts {
+		switch {
+		case h.proc == nil:
+			if w.weather.over {
+				h.start() // it may have ended after the healing by what happened before
+			}
+			return fmt.Sprintf("broker %d is down", h.id)
+		case !h.proc.placed || !h.proc.member.Serving():
+			return fmt.Sprintf("broker %d does not serve", h.id)
+		case h.proc.image.Version() != w.hosts[0].proc.image.Version():
+			return fmt.Sprintf("broker %d has image %d, broker 0 has %d", h.id, h.proc.image.Version(), w.hosts[0].proc.image.Version())
+		}
+	}
+	for _, p := range w.producers {
+		if !p.finishing || p.batch != nil {
+			return fmt.Sprintf("producer %d of %v waits for %d", p.id, p.tp, p.sequence)
+		}
+	}
+	image := w.hosts[0].proc.image
+	for _, t := range w.topics {
+		topic := image.TopicByName(t.name)
+		if topic == nil {
+			return "topic " + t.name + " is missing"
+		}
+		for n, s := range topic.Partitions() {
+			if s.Leader == kafka.NoNode || len(s.ISR) != len(s.Replicas) {
+				return fmt.Sprintf("%s-%d: leader %d, ISR %v, ELR %v of %v", t.name, n, s.Leader, s.ISR, s.ELR, s.Replicas)
+			}
+			leader := w.describe(s.Leader, t.name, n)
+			for _, r := range s.Replicas {
+				if d := w.describe(r, t.name, n); d.LogEnd != leader.LogEnd || d.HighWatermark != leader.LogEnd {
+					return fmt.Sprintf("%s-%d on %d: end %d, watermark %d, the leader's end is %d", t.name, n, r, d.LogEnd, d.HighWatermark, leader.LogEnd)
+				}
+			}
+		}
+	}
+	return ""
+}
