@@ -89,7 +89,7 @@ func (f *fetchCall) abandon() {
 	for i := range f.parts {
 		f.parts[i].result.Slice.Release()
 	}
-	f.handler.sessions.finish(f.session, f.handler.Clock.Elapsed())
+	f.handler.sessions.abandon(f.session)
 }
 
 // answerChunks is a complete reply in parts.

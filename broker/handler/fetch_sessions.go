@@ -33,6 +33,13 @@ func (s *fetchSessions) finish(f *fetchsession.Fetch, now kafka.Elapsed) int32 {
 	return s.cache.Finish(f, now)
 }
 
+// abandon ends a fetch whose response nobody gets.
+func (s *fetchSessions) abandon(f *fetchsession.Fetch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cache.Abandon(f)
+}
+
 // ImageTopics looks topics up in one image.
 type ImageTopics struct{ *metadata.Image }
 
