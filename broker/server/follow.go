@@ -77,6 +77,10 @@ func (s *Server) follow(ctx context.Context) {
 				s.partitions.Start(u.image, s.clock.Elapsed(), s.clock.Wall())
 				started = true
 				close(s.placed)
+				if file, cluster, ignored := s.settings.ignoredMinISR(u.image); ignored {
+					s.log.Info("min.insync.replicas of the file has no effect, the cluster's counts: alter it for all brokers or for topics",
+						"file", file, "cluster", cluster)
+				}
 			}
 			s.followGroups(&u.delta)
 			s.noticeLeaderless(&u.delta)

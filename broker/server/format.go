@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metactl"
+	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/fairlead-io/fairlead/broker/quorum"
 	"github.com/fairlead-io/fairlead/broker/seglog"
 	"github.com/fairlead-io/fairlead/broker/vfs"
@@ -23,6 +24,17 @@ type FormatOptions struct {
 	ClusterID string
 	Directory kafka.DirectoryID // zero: a new one
 	Voters    []quorum.Voter
+	// Settings are the file of the brokers that begin a cluster, the same for all of them. Of these, [metadata.MinISRSetting] becomes a
+	// setting of the cluster, where it is altered from then on: a broker's own file does not count for it.
+	Settings config.Values
+}
+
+// defaults are the settings that a new cluster begins with.
+func (o FormatOptions) defaults() []metadata.Setting {
+	if v, ok := o.Settings[metadata.MinISRSetting]; ok {
+		return []metadata.Setting{{Name: metadata.MinISRSetting, Value: v}}
+	}
+	return nil
 }
 
 // ErrFormatted means that the directory has an identity already.
@@ -43,7 +55,7 @@ func Format(fs vfs.FS, b config.Broker, o FormatOptions) error {
 	}
 	if len(o.Voters) > 0 {
 		self := quorum.Voter{Node: b.NodeID, Directory: o.Directory}
-		founding := quorum.Founding{ClusterID: o.ClusterID, Voters: o.Voters, State: metactl.Genesis(o.ClusterID)}
+		founding := quorum.Founding{ClusterID: o.ClusterID, Voters: o.Voters, State: metactl.Genesis(o.ClusterID, o.defaults()...)}
 		// Before the identity: a crash between the two leaves a directory that can be formatted again with the same ids.
 		if err := quorum.Bootstrap(fs, filepath.Join(b.LogDir, quorumDir), self, founding); err != nil && !errors.Is(err, quorum.ErrBootstrapped) {
 			return fmt.Errorf("format %s: %w", b.LogDir, err)

@@ -13,6 +13,18 @@ type settings struct {
 	node    kafka.NodeID
 	static  config.Values
 	current atomic.Pointer[resolved]
+	// fileMinISR is the file's min.insync.replicas, "" when it has none.
+	fileMinISR string
+}
+
+// ignoredMinISR tells whether the file asks for another min.insync.replicas than the cluster has.
+func (s *settings) ignoredMinISR(image *metadata.Image) (file, cluster string, ignored bool) {
+	def := config.BrokerDef(metadata.MinISRSetting)
+	cluster, ok := image.Config(metadata.DefaultBrokerConfig).Get(metadata.MinISRSetting)
+	if !ok {
+		cluster = *def.Default
+	}
+	return s.fileMinISR, cluster, s.fileMinISR != "" && s.fileMinISR != cluster
 }
 
 // resolved is one state of the settings. It is immutable.
@@ -21,8 +33,13 @@ type resolved struct {
 	broker config.Broker
 }
 
+// newSettings begins with a broker's file. Its min.insync.replicas is left out, since that counts from the cluster's metadata alone: see
+// metadata.Image.MinISR. What DescribeConfigs says of it is then what has effect.
 func newSettings(static config.Values, b config.Broker) *settings {
-	s := &settings{node: b.NodeID, static: static}
+	static = static.Clone()
+	minISR := static[metadata.MinISRSetting]
+	delete(static, metadata.MinISRSetting)
+	s := &settings{node: b.NodeID, static: static, fileMinISR: minISR}
 	s.current.Store(&resolved{config.Layers{Static: static}, b})
 	return s
 }

@@ -62,7 +62,7 @@ func newLog(verbose bool) logr.Logger {
 
 // formatDirectory begins a data directory.
 func formatDirectory(d dev.Directory) error {
-	o := server.FormatOptions{ClusterID: d.ClusterID, Directory: d.DirectoryID}
+	o := server.FormatOptions{ClusterID: d.ClusterID, Directory: d.DirectoryID, Settings: d.Settings}
 	for _, v := range d.Voters {
 		o.Voters = append(o.Voters, quorum.Voter{Node: v.NodeID, Directory: v.DirectoryID})
 	}

@@ -35,6 +35,8 @@ type Directory struct {
 	DirectoryID kafka.DirectoryID
 	// Voters of the quorum that begins with this directory; none: the broker joins a quorum that exists.
 	Voters []Voter
+	// Settings are the broker's file.
+	Settings config.Values
 }
 
 // Voter is a member of a quorum that begins.
@@ -129,7 +131,7 @@ func missing(o Options, c cluster, isNew bool) ([]Directory, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
-		d := Directory{Path: path, ClusterID: c.id, NodeID: kafka.NodeID(id), DirectoryID: kafka.DirectoryID(o.NewID())}
+		d := Directory{Path: path, ClusterID: c.id, NodeID: kafka.NodeID(id), DirectoryID: kafka.DirectoryID(o.NewID()), Settings: o.settings(id)}
 		dirs = append(dirs, d)
 		voters = append(voters, Voter{d.NodeID, d.DirectoryID})
 	}
