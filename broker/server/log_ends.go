@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -13,12 +14,13 @@ import (
 const (
 	// logEndsEvery is how often the ends of leaderless logs are reported again.
 	logEndsEvery = 2 * time.Second
-	// maxLogEnds bounds one report; the rest comes with the next.
+	// maxLogEnds bounds one report; what is beyond goes into more.
 	maxLogEnds = 5000
 )
 
-// reportLogEnds tells the controller how far the logs go that are here and that nobody leads, when one loses its leader and then
-// again and again, so that an unclean election, where the user allows it, takes the most complete one. See metactl.LogEndsRequest.
+// reportLogEnds tells the controller how far the logs go that are here and that nobody leads: when one loses its leader, when the
+// controller has forgotten what it was told (it is another one, or this broker registered or was unfenced), and then again and
+// again, so that an unclean election takes the most complete one. See metactl.LogEndsRequest.
 func (s *Server) reportLogEnds(ctx context.Context) {
 	t := time.NewTicker(logEndsEvery)
 	defer t.Stop()
@@ -34,10 +36,22 @@ func (s *Server) reportLogEnds(ctx context.Context) {
 		if len(ends) == 0 || epoch == kafka.NoBrokerEpoch {
 			continue
 		}
-		limit, cancel := context.WithTimeout(ctx, membership.RequestTimeout)
-		// Lost reports come again: the answer does not matter.
-		_, _ = s.controller.once(limit, &metactl.LogEndsRequest{BrokerID: s.node, BrokerEpoch: epoch, Ends: ends})
-		cancel()
+		for report := range slices.Chunk(ends, maxLogEnds) {
+			limit, cancel := context.WithTimeout(ctx, membership.RequestTimeout)
+			_, err := s.controller.once(limit, &metactl.LogEndsRequest{BrokerID: s.node, BrokerEpoch: epoch, Ends: report})
+			cancel()
+			if err != nil {
+				break // nobody decides now; all of it comes again
+			}
+		}
+	}
+}
+
+// wakeLogEnds has the report made now.
+func (s *Server) wakeLogEnds() {
+	select {
+	case s.leaderless <- struct{}{}:
+	default: // it is awake
 	}
 }
 
@@ -46,7 +60,7 @@ func (s *Server) leaderlessEnds(image *metadata.Image) []metactl.LogEnd {
 	var ends []metactl.LogEnd
 	for t := range image.Topics() {
 		for n, p := range t.Partitions() {
-			if p.Leader != kafka.NoNode || !p.HasReplica(s.node) || len(ends) == maxLogEnds {
+			if p.Leader != kafka.NoNode || !p.HasReplica(s.node) {
 				continue
 			}
 			id := kafka.TopicIDPartition{TopicID: t.ID, Partition: n}
@@ -61,14 +75,17 @@ func (s *Server) leaderlessEnds(image *metadata.Image) []metactl.LogEnd {
 	return ends
 }
 
-// noticeLeaderless wakes the report when a partition that is here lost its leader.
+// noticeLeaderless wakes the report when a partition that is here lost its leader, or when this broker came into service.
 func (s *Server) noticeLeaderless(delta *metadata.Delta) {
+	for i := range delta.Brokers {
+		if b := delta.Brokers[i].After; b != nil && b.ID == s.node {
+			s.wakeLogEnds()
+			return
+		}
+	}
 	for i := range delta.Partitions {
 		if p := delta.Partitions[i].After; p != nil && p.Leader == kafka.NoNode && p.HasReplica(s.node) {
-			select {
-			case s.leaderless <- struct{}{}:
-			default: // it is awake
-			}
+			s.wakeLogEnds()
 			return
 		}
 	}

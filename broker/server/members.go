@@ -79,6 +79,7 @@ func (m *members) carryOut(ctx context.Context, effect membership.Effect) {
 	case membership.EpochChanged:
 		m.state.setEpoch(e.Epoch)
 		s.log.Info("registered", "brokerEpoch", e.Epoch)
+		s.wakeLogEnds()
 	case membership.SetServing:
 		m.state.serves.Store(e.Serving)
 		if e.Serving {

@@ -30,6 +30,7 @@ func (s *Server) observeQuorum(f quorum.Fact) {
 	switch f := f.(type) {
 	case quorum.LeaderFact:
 		s.log.Info("quorum leader", "leader", f.Leader, "epoch", f.Epoch)
+		s.wakeLogEnds()
 	case quorum.LeadingFact:
 		s.log.Info("deciding for the cluster", "leading", f.Leading, "epoch", f.Epoch)
 	case quorum.MembersFact:

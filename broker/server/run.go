@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/conn"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/membership"
+	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/fairlead-io/fairlead/broker/partition"
 )
 
@@ -18,6 +19,8 @@ const (
 	handOverLimit = 30 * time.Second
 	// lonelyLimit is how long a stopping broker waits for a quorum without leader.
 	lonelyLimit = 2 * time.Second
+	// failureLimit is for telling the controller that the data directory failed.
+	failureLimit = time.Second
 	// drainLimit is for requests that are being answered.
 	drainLimit = 5 * time.Second
 )
@@ -70,6 +73,7 @@ func (s *Server) awaitEnd(ctx context.Context) error {
 	case err := <-s.fatal:
 		return err
 	case err := <-failed:
+		s.tellDirectoryFailed()
 		return err
 	}
 	s.log.Info("stopping: leading leaders away")
@@ -141,6 +145,17 @@ func (s *Server) watchDirectory() <-chan error {
 		}
 	})
 	return failed
+}
+
+// tellDirectoryFailed has the controller fence this broker, rather than let clients wait until its death is noticed.
+func (s *Server) tellDirectoryFailed() {
+	ctx, cancel := context.WithTimeout(s.running, failureLimit)
+	defer cancel()
+	s.members.tell(ctx, membership.DirectoryFailed{Directory: s.meta.DirectoryID})
+	s.images.Await(ctx, func(i *metadata.Image) bool {
+		b := i.Broker(s.node)
+		return b == nil || b.Incarnation != s.incarnation || b.Fenced
+	})
 }
 
 // serve runs one accept loop.
