@@ -12,8 +12,13 @@ const maxAlterBatch = 5000
 // propose queues an ISR change; sendAlters sends it once no lock is held. p.mu is held.
 func (h *host) propose(p *Partition, a *replica.Alter) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i, ok := h.alterAt[p]; ok { // superseded before it was sent
+		h.alters[i].Alter = *a
+		return
+	}
+	h.alterAt[p] = len(h.alters)
 	h.alters = append(h.alters, proposal{p, *a})
-	h.mu.Unlock()
 }
 
 // sendAlters sends what is queued unless a request is in flight: what comes up meanwhile goes together in the next one.
@@ -27,6 +32,10 @@ func (h *host) sendAlters() {
 	n := min(len(h.alters), maxAlterBatch)
 	batch := h.alters[:n:n]
 	h.alters = append([]proposal(nil), h.alters[n:]...)
+	clear(h.alterAt)
+	for i, a := range h.alters {
+		h.alterAt[a.p] = i
+	}
 	h.altering = true
 	h.mu.Unlock()
 	h.o.Alter(h.alterRequest(batch), func(resp *kmsg.AlterPartitionResponse, err error) { h.altered(batch, resp, err) })

@@ -91,7 +91,8 @@ func (p *Partition) carryOut(now kafka.Elapsed) after {
 	if len(p.deletes) > 0 {
 		a.deletes = p.finishDeletes(now)
 	}
-	if !p.marks.restless && p.restless() {
+	if at, ok := p.lookAt(now); ok {
+		p.due.Store(int64(at))
 		p.host.addRestless(p)
 	}
 	return a

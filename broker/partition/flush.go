@@ -17,14 +17,13 @@ func (p *Partition) noteUnflushed(bytes int, now kafka.Elapsed) {
 	p.dirtyBytes += bytes
 }
 
-// flushDue tells whether flush.ms asks for a flush now, and whether it ever will. p.mu is held.
-func (p *Partition) flushDue(now kafka.Elapsed) (due, later bool) {
+// flushAt is when flush.ms asks for a flush; ok is false when nothing is unflushed, or flush.ms is never. p.mu is held.
+func (p *Partition) flushAt() (at kafka.Elapsed, ok bool) {
 	ms := p.settings.Load().FlushMs
-	if p.dirtyBytes == 0 || ms > int64(math.MaxInt64/time.Millisecond) {
-		return false, false
+	if p.dirtyBytes == 0 || p.marks.flush || ms > int64(math.MaxInt64/time.Millisecond) {
+		return 0, false
 	}
-	due = now.Sub(p.dirtySince) >= time.Duration(ms)*time.Millisecond
-	return due, !due
+	return p.dirtySince.Add(time.Duration(ms) * time.Millisecond), true
 }
 
 // flushWanted is the machine's wish: what is appended shall be on the disk before it counts. A leader's flush is left to
@@ -43,6 +42,7 @@ func (p *Partition) flush(now kafka.Elapsed) {
 	end := p.log.EndOffset()
 	if err := p.log.Flush(); err != nil {
 		p.storageError("flush", err)
+		p.flushOwed = heals(err) // by a tick; else what waits for it would wait for the next append
 		return
 	}
 	p.dirtyBytes = 0
@@ -56,7 +56,8 @@ func (m *Manager) Flush(now kafka.Elapsed) {
 	due := m.host.flush
 	m.host.flush = nil
 	m.host.mu.Unlock()
-	for _, p := range due {
+	m.host.o.Each(len(due), func(i int) {
+		p := due[i]
 		p.mu.Lock()
 		p.marks.flush = false
 		var then after
@@ -66,7 +67,7 @@ func (m *Manager) Flush(now kafka.Elapsed) {
 		}
 		p.mu.Unlock()
 		then.run()
-	}
+	})
 }
 
 // FlushWanted receives when Flush has work.

@@ -26,6 +26,7 @@ type host struct {
 
 	mu                     sync.Mutex // taken with a partition's mutex held, never the other way round; guards the rest
 	restless, flush, dirty []*Partition
+	alterAt                map[*Partition]int // in alters
 	alters                 []proposal
 	altering               bool // a request is in flight
 }

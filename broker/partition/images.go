@@ -14,6 +14,11 @@ func (m *Manager) Start(image *metadata.Image, now kafka.Elapsed, wall kafka.Tim
 	m.started = true
 	clear(m.topics)
 	for _, p := range m.All() {
+		if p.id.TopicID.IsZero() {
+			if p = m.adopt(p, image, now, wall); p == nil {
+				continue
+			}
+		}
 		if s := image.Partition(p.id); s == nil || !s.HasReplica(m.host.o.Self) {
 			m.remove(p, seglog.DirStray, now)
 		}
@@ -27,6 +32,29 @@ func (m *Manager) Start(image *metadata.Image, now kafka.Elapsed, wall kafka.Tim
 		}
 	}
 	m.report(m.place(image, todo, now, wall))
+}
+
+// adopt gives a log that lost its partition.metadata the id of the topic with its name, and gives the replica back, nil
+// when it cannot be opened. To take it for a stray would put aside what may be the only copy.
+func (m *Manager) adopt(p *Partition, image *metadata.Image, now kafka.Elapsed, wall kafka.Timestamp) *Partition {
+	t := image.TopicByName(p.name.Topic)
+	if t == nil {
+		return p
+	}
+	m.forget(p)
+	if err := p.close(now); err != nil {
+		p.storageError("close", err)
+		return nil
+	}
+	again, _, err := m.openLog(p.name, t.ID, p.hwSeen, seglog.Options{
+		LogStart: p.log.StartOffset(), RecoveryPoint: p.log.RecoveryPoint(), Clean: true, Now: wall,
+	})
+	if err != nil {
+		p.storageError("open", err)
+		return nil
+	}
+	m.add(again)
+	return again
 }
 
 // Apply takes the next image and what changed since the one before.

@@ -52,7 +52,7 @@ func New(o Options) *Manager {
 		}
 	}
 	m := &Manager{
-		host: &host{o: o, wakeFlush: make(chan struct{}, 1)}, topics: map[string]*config.Topic{},
+		host: &host{o: o, wakeFlush: make(chan struct{}, 1), alterAt: map[*Partition]int{}}, topics: map[string]*config.Topic{},
 		byName: map[kafka.TopicPartition]*Partition{}, byID: map[kafka.TopicIDPartition]*Partition{},
 		missing: map[kafka.TopicIDPartition]string{}, compactAfter: map[*Partition]compactRetry{},
 	}

@@ -19,6 +19,8 @@ type Partition struct {
 	// settings is replaced as a whole when the topic's settings change, so that a produce can be validated without the
 	// mutex.
 	settings atomic.Pointer[config.Topic]
+	// due is when a tick must look at the partition: an Elapsed. It counts while marks.restless.
+	due atomic.Int64
 
 	mu sync.Mutex
 	// Guarded by mu. The log's Read and the slices it gives need no lock.
@@ -35,6 +37,7 @@ type Partition struct {
 	hwSeen, lsoSeen kafka.Offset        // as last told to watchers
 	startWanted     kafka.Offset        // a follower's log start to be, made durable by a tick; 0 when it is
 	owed            *replica.Truncation // could not be done for lack of handles or space: nothing is served before
+	flushOwed       bool                // a flush failed for lack of handles or space
 	dirtyBytes      int                 // appended since the last flush
 	dirtySince      kafka.Elapsed       // the first of them; meaningless when there are none
 }

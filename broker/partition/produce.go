@@ -10,11 +10,16 @@ import (
 // Produce appends r.Records if this broker leads, and calls done when as many replicas have them as r.Acks asks for.
 // Calls of one goroutine append in their order. What is refused is not appended, not even in part.
 func (p *Partition) Produce(r ProduceRequest, done func(ProduceResult)) {
+	p.mu.Lock()
+	if code := p.admit(r); code != kafka.None {
+		result := p.refusal(code)
+		p.mu.Unlock()
+		done(result)
+		return
+	}
+	p.mu.Unlock()
 	// Outside the mutex: it reads every byte for the checksum.
 	info, refusal := record.ValidateProduce(r.Records, produceRules(p.settings.Load(), r))
-	if refusal == nil && (p.host.full.Load() || p.host.offline()) {
-		refusal = &record.Refusal{Code: kafka.KafkaStorageError}
-	}
 	if refusal != nil {
 		done(p.refuse(refusal))
 		return
@@ -80,7 +85,13 @@ func (p *Partition) admit(r ProduceRequest) kafka.ErrorCode {
 	if r.Acks != AcksNone && r.Acks != AcksLeader && r.Acks != AcksAll {
 		return kafka.InvalidRequiredAcks
 	}
-	return p.machine.Admit(r.Acks == AcksAll)
+	if code := p.machine.Admit(r.Acks == AcksAll); code != kafka.None {
+		return code
+	}
+	if p.host.full.Load() {
+		return kafka.KafkaStorageError
+	}
+	return kafka.None
 }
 
 func (p *Partition) accepted(base, next kafka.Offset) ProduceResult {

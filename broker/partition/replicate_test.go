@@ -291,3 +291,21 @@ func TestFencedBrokerServesNothingAsLeader(t *testing.T) {
 	b.m.Unfence()
 	wantCode(t, "produce", b.produce(partition.AcksLeader, "a").Code, kafka.None)
 }
+
+func TestALogWithoutItsTopicIDIsAdopted(t *testing.T) {
+	c := newCluster(t, 1, nil)
+	c.topic(0)
+	b := c.brokers[0]
+	b.produce(partition.AcksAll, "a")
+	b.stop()
+	if err := b.fs.Remove("data/t-0/partition.metadata"); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	if got := b.readAll(); fmt.Sprint(got) != "[0=a]" {
+		t.Errorf("holds %v", got)
+	}
+	if id := b.partition().ID().TopicID; id != topicID {
+		t.Errorf("topic id %s", id)
+	}
+}

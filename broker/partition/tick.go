@@ -31,12 +31,20 @@ func (m *Manager) Tick(now kafka.Elapsed) {
 		return
 	}
 	h.mu.Lock()
-	due := h.restless
+	waiting := h.restless
 	h.restless = nil
 	h.mu.Unlock()
-	for _, p := range due {
+	kept := waiting[:0]
+	for _, p := range waiting {
+		if kafka.Elapsed(p.due.Load()) > now {
+			kept = append(kept, p)
+			continue
+		}
 		p.tick(now)
 	}
+	h.mu.Lock()
+	h.restless = append(kept, h.restless...)
+	h.mu.Unlock()
 }
 
 // tick looks at the clock for one partition, and puts it back into the queue if it still waits for something.
@@ -51,7 +59,8 @@ func (p *Partition) tick(now kafka.Elapsed) {
 		if p.startWanted > p.log.StartOffset() {
 			p.followStart()
 		}
-		if due, _ := p.flushDue(now); due {
+		if at, will := p.flushAt(); p.flushOwed || will && at <= now {
+			p.flushOwed = false
 			p.host.addFlush(p)
 		}
 		p.machine.StepTick(now)
@@ -61,13 +70,27 @@ func (p *Partition) tick(now kafka.Elapsed) {
 	then.run()
 }
 
-// restless tells whether the next tick must look at the partition. p.mu is held.
-func (p *Partition) restless() bool {
+// lookAt is when a tick must look at the partition next; ok is false for never. p.mu is held.
+func (p *Partition) lookAt(now kafka.Elapsed) (at kafka.Elapsed, ok bool) {
 	if p.closed {
-		return false
+		return 0, false
 	}
-	_, flushLater := p.flushDue(kafka.Elapsed(p.host.now.Load()))
-	return flushLater || p.owed != nil || len(p.deletes) > 0 || p.startWanted > p.log.StartOffset() || p.machine.Restless()
+	at, ok = p.machine.LookAt(now)
+	sooner := func(t kafka.Elapsed) {
+		if !ok || t < at {
+			at, ok = t, true
+		}
+	}
+	if t, will := p.flushAt(); will {
+		sooner(t)
+	}
+	for i := range p.deletes {
+		sooner(p.deletes[i].deadline)
+	}
+	if p.owed != nil || p.flushOwed || p.startWanted > p.log.StartOffset() {
+		sooner(now)
+	}
+	return at, ok
 }
 
 // followStart makes a follower's new log start durable. It is not done with each answer of the leader, since it costs

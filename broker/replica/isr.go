@@ -38,26 +38,33 @@ func (m *Machine) StepTick(now kafka.Elapsed) {
 	m.advance(now) // a replica that was about to join may have fallen behind
 }
 
-// Restless tells whether StepTick may have something to do before anything else happens: the host ticks no other.
-func (m *Machine) Restless() bool {
-	if !m.waitCommit.empty() || !m.waitOwn.empty() {
-		return true
+// LookAt is when StepTick may have something to do if nothing else happens before; ok is false for never. The host ticks
+// no machine earlier.
+func (m *Machine) LookAt(now kafka.Elapsed) (at kafka.Elapsed, ok bool) {
+	at = noRetry
+	if !m.waitCommit.empty() {
+		at = m.waitCommit.earliest
+	}
+	if !m.waitOwn.empty() {
+		at = min(at, m.waitOwn.earliest)
 	}
 	if m.role != Leader {
-		return false
+		return at, at != noRetry
 	}
-	if m.pending.active || m.recovering {
-		return true
+	if m.pending.active {
+		at = min(at, m.pending.retryAt)
 	}
 	for i := range m.followers {
-		if f := &m.followers[i]; f.end < m.end {
-			// In the ISR it may have to leave; outside, it may hold the watermark back until it has fallen behind.
-			if f.inISR || f.caughtUp != never {
-				return true
-			}
+		f := &m.followers[i]
+		if f.end == m.end {
+			continue
+		}
+		// In the ISR it will have to leave then; outside, it holds the watermark back until then.
+		if late := f.caughtUp.Add(m.limit.LagMax) + 1; f.inISR && !m.pending.active || !f.inISR && late > now {
+			at = min(at, late)
 		}
 	}
-	return false
+	return at, at != noRetry
 }
 
 // proposeISR starts or repeats an ISR change when there is reason for one.
