@@ -165,6 +165,31 @@ func TestDiskErrorsTakeTheLogOffline(t *testing.T) {
 	}
 }
 
+// TestPagesThatAFailedFsyncLeftBehindAreWrittenAgain: a process dies of a failed fsync, the next one reads its pages from the cache and builds
+// on them, and then the power fails.
+func TestPagesThatAFailedFsyncLeftBehindAreWrittenAgain(t *testing.T) {
+	for seed := range uint64(30) {
+		mem := vfs.NewMem(seed)
+		l := fill(t, mem)
+		last := l.lastIndex()
+		mem.Inject(vfs.Fault{Op: vfs.OpSync, Err: syscall.EIO, Times: 1})
+		index, term := last+1, uint64(9)
+		u := Update{Entries: []*raftpb.Entry{{Index: &index, Term: &term}}, HardState: hardState{9, 3, last}.proto(), Sync: true}
+		if err := l.Save(u); !errors.Is(err, ErrOffline) {
+			t.Fatal(err)
+		}
+		l, err := Open(mem, "q", testOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		save(t, l, l.lastIndex()+1, 10)
+		again, err := Open(mem.CrashClone(seed), "q", testOptions())
+		if err != nil || again.hard != l.hard || again.lastIndex() != l.lastIndex() {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
 func TestFullDiskChangesNothingAndHeals(t *testing.T) {
 	for room := range int64(150) {
 		mem := vfs.NewMem(uint64(room))

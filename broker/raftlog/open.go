@@ -122,7 +122,7 @@ func (l *Log) replayFile(f vfs.File, name string, number uint64, first, last boo
 	if err != nil {
 		return 0, fmt.Errorf("open quorum log: %w", err)
 	}
-	pos := int64(0)
+	pos, durable := int64(0), int64(0)
 	for pos < int64(len(data)) {
 		r, next, ok := parseRecord(data, number, pos)
 		if !ok {
@@ -134,7 +134,7 @@ func (l *Log) replayFile(f vfs.File, name string, number uint64, first, last boo
 		if err := l.apply(r, number, first); err != nil {
 			return 0, corruptAt(name, pos, "%v", err)
 		}
-		pos = next
+		pos, durable = next, max(durable, r.durable)
 	}
 	switch {
 	case pos == 0:
@@ -146,9 +146,15 @@ func (l *Log) replayFile(f vfs.File, name string, number uint64, first, last boo
 	case pos < int64(len(data)) && provenDurable(data, number, pos):
 		return 0, corruptAt(name, pos, "bad record before later ones")
 	}
-	// Cut the torn tail, and make durable what was read: we build on it, and nothing says that it was synced.
+	// Cut the torn tail, and make durable what was read: we build on it. What nothing proves to have been synced is written again, since a
+	// process before us may have died of a failed fsync, after which the kernel holds pages for written that are not.
 	if err := f.Truncate(pos); err != nil {
 		return 0, fmt.Errorf("open quorum log: cut torn tail of %s: %w", name, err)
+	}
+	if durable < pos {
+		if _, err := f.WriteAt(data[durable:pos], durable); err != nil {
+			return 0, fmt.Errorf("open quorum log: write the tail of %s again: %w", name, err)
+		}
 	}
 	if err := f.Sync(); err != nil {
 		return 0, fmt.Errorf("open quorum log: sync %s: %w", name, err)
