@@ -25,9 +25,9 @@
 // # What survives a crash
 //
 // Nothing is acknowledged before it is in the log of every in-sync replica (acks=all) and flushed where flush.messages
-// says so. The log start of DeleteRecords is in its checkpoint before the answer. The high watermark is written every
-// five seconds and may be old after a crash: leader epochs decide truncation, so an old watermark costs nothing but a
-// round of fetches.
+// says so. The log start of DeleteRecords is durable before the answer, here and on the followers that are waited for.
+// The high watermark is written every five seconds and may be old after a crash: leader epochs decide truncation, so
+// an old watermark costs nothing but a round of fetches.
 //
 // # Failing
 //
