@@ -40,12 +40,11 @@ func (l *Log) AbortedTransactions(from, to kafka.Offset) ([]AbortedTransaction, 
 // abortedIn adds those of one segment. done when no later marker can belong to a transaction that began before to: the
 // last stable offset had passed it.
 func (l *Log) abortedIn(v view, from, to kafka.Offset, out *[]AbortedTransaction) (done bool, err error) {
-	if err := l.loadIndexes(v.seg); err != nil {
+	x, err := l.indexesOf(v.seg)
+	if err != nil {
 		return false, err
 	}
-	l.mu.Lock()
-	e := v.seg.idx.txns
-	l.mu.Unlock()
+	e := x.txns
 	n := e.count()
 	if n == 0 {
 		return false, nil

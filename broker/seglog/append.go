@@ -23,7 +23,7 @@ func (l *Log) Append(batches []byte, now kafka.Timestamp) error {
 		return err
 	}
 	for len(batches) > 0 {
-		if err := l.loadIndexes(l.active()); err != nil {
+		if err := l.readyIndexes(l.active()); err != nil {
 			return l.fault("append", err)
 		}
 		if l.needsRoll(record.Batch(batches), now) {
@@ -38,6 +38,18 @@ func (l *Log) Append(batches []byte, now kafka.Timestamp) error {
 		batches = batches[n:]
 	}
 	return nil
+}
+
+// readyIndexes loads the active segment's indexes, or makes them anew when a reader found them lying.
+func (l *Log) readyIndexes(s *segment) error {
+	l.loadMu.Lock()
+	l.mu.Lock()
+	if s.suspect {
+		s.idx, s.hasSeal, s.suspect = nil, false, false
+	}
+	l.mu.Unlock()
+	l.loadMu.Unlock()
+	return l.loadIndexes(s)
 }
 
 // checkAppend refuses what would make the log unreadable: cut batches and offsets out of order.

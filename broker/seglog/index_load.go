@@ -1,6 +1,7 @@
 package seglog
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -205,15 +206,55 @@ func spanOf(h record.Header, at int64) batchSpan {
 // isEnd tells the end of a scan from a batch that is cut off, which wraps an EOF too.
 func isEnd(err error) bool { return err == io.EOF }
 
-// floor gives the position of an indexed batch whose last offset is at most the one asked for, 0 when there is none.
-func (l *Log) floor(s *segment, e entries, offset kafka.Offset) (int64, error) {
+// floor gives the position of an indexed batch whose last offset is at most the one asked for, 0 when there is none. The
+// entry is compared with the batch that it points to: files can be spoiled after the seal was compared too.
+func (l *Log) floor(s *segment, h *handle, e entries, offset kafka.Offset) (int64, error) {
 	rel := int64(offset - s.base)
 	entry, err := l.searchOffsets(s, e, func(r int32, _ int64) bool { return int64(r) <= rel })
 	if err != nil || entry == nil {
 		return 0, err
 	}
-	_, position := offsetEntry(entry)
+	r, position := offsetEntry(entry)
+	var b [record.HeaderSize]byte
+	if _, err := h.file.ReadAt(b[:], position); err != nil && err != io.EOF {
+		return 0, fmt.Errorf("read segment: %w", err)
+	}
+	if header, err := record.ParseHeader(b[:]); err != nil || header.LastOffset() != s.base+kafka.Offset(r) {
+		return 0, l.badIndex(s, offsetIndexFile)
+	}
 	return position, nil
+}
+
+func (l *Log) badIndex(s *segment, k fileKind) error {
+	return &badIndexError{CorruptError{File: segmentName(l.dir, s.base, suffixes[k]), What: "entry does not agree with the log"}}
+}
+
+// badIndexError is an index that was found to lie. It does not leave the package: the index is made anew.
+type badIndexError struct{ CorruptError }
+
+// withIndexes runs a look-up, and once more with new indexes when it found them lying. For readers.
+func (l *Log) withIndexes(s *segment, lookUp func() error) error {
+	err := lookUp()
+	var bad *badIndexError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	l.dropIndexes(s)
+	return lookUp()
+}
+
+// dropIndexes forgets indexes, so that their next use makes them anew. Those of the active segment are the writer's: it
+// makes them anew before its next append, and until then readers do without.
+func (l *Log) dropIndexes(s *segment) {
+	l.loadMu.Lock()
+	defer l.loadMu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s == l.segs[len(l.segs)-1] {
+		s.suspect = true
+		return
+	}
+	s.idx, s.hasSeal = nil, false
 }
 
 // searchOffsets finds the last entry for which ok holds in a copy of the offset index.
@@ -234,7 +275,7 @@ func (l *Log) search(s *segment, k fileKind, e entries, ok func(entry []byte) bo
 	}
 	entry, err := e.last(file, ok)
 	if err == io.EOF {
-		err = &CorruptError{File: segmentName(l.dir, s.base, suffixes[k]), What: "file is shorter than it was", Err: io.ErrUnexpectedEOF}
+		err = l.badIndex(s, k)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read index: %w", err)

@@ -217,7 +217,7 @@ func (q *query) stop(h *handle, first bound) (bound, error) {
 // shorten moves the end back to the last border within max bytes.
 func (q *query) shorten(h *handle, first, end bound) (bound, error) {
 	most := first.position + q.max
-	start, err := q.l.floorPosition(q.v.seg, most)
+	start, err := q.l.floorPosition(q.v.seg, h, most)
 	if err != nil {
 		return bound{}, err
 	}
@@ -249,14 +249,20 @@ func (q *query) shorten(h *handle, first, end bound) (bound, error) {
 
 // find gives the header and position of the first batch of the view with an offset at or behind the one asked for,
 // position -1 when there is none. It reads the index, and the headers between two entries.
-func (l *Log) find(v view, h *handle, offset kafka.Offset) (record.Header, int64, error) {
-	if err := l.loadIndexes(v.seg); err != nil {
+func (l *Log) find(v view, h *handle, offset kafka.Offset) (header record.Header, at int64, err error) {
+	err = l.withIndexes(v.seg, func() error {
+		header, at, err = l.tryFind(v, h, offset)
+		return err
+	})
+	return header, at, err
+}
+
+func (l *Log) tryFind(v view, h *handle, offset kafka.Offset) (record.Header, int64, error) {
+	x, err := l.indexesOf(v.seg)
+	if err != nil {
 		return record.Header{}, 0, err
 	}
-	l.mu.Lock()
-	index := v.seg.idx.offsets
-	l.mu.Unlock()
-	from, err := l.floor(v.seg, index, offset)
+	from, err := l.floor(v.seg, h, x.offsets, offset)
 	if err != nil {
 		return record.Header{}, 0, err
 	}
@@ -277,18 +283,40 @@ func (l *Log) find(v view, h *handle, offset kafka.Offset) (record.Header, int64
 	}
 }
 
+// indexesOf loads the indexes and gives a copy that stays as it is, an empty one when they are known to lie.
+func (l *Log) indexesOf(s *segment) (indexes, error) {
+	for {
+		if err := l.loadIndexes(s); err != nil {
+			return indexes{}, err
+		}
+		l.mu.Lock()
+		x, suspect := s.idx, s.suspect
+		if x != nil && !suspect {
+			c := *x
+			l.mu.Unlock()
+			return c, nil
+		}
+		l.mu.Unlock()
+		if suspect {
+			return *newIndexes(), nil
+		}
+	}
+}
+
 // floorPosition gives the position of an indexed batch at or before a position, 0 when there is none.
-func (l *Log) floorPosition(s *segment, position int64) (int64, error) {
-	if err := l.loadIndexes(s); err != nil {
-		return 0, err
-	}
-	l.mu.Lock()
-	e := s.idx.offsets
-	l.mu.Unlock()
-	entry, err := l.searchOffsets(s, e, func(_ int32, p int64) bool { return p <= position })
-	if err != nil || entry == nil {
-		return 0, err
-	}
-	_, p := offsetEntry(entry)
-	return p, nil
+func (l *Log) floorPosition(s *segment, h *handle, position int64) (floor int64, err error) {
+	err = l.withIndexes(s, func() error {
+		x, err := l.indexesOf(s)
+		if err != nil {
+			return err
+		}
+		entry, err := l.searchOffsets(s, x.offsets, func(_ int32, p int64) bool { return p <= position })
+		if err != nil || entry == nil {
+			return err
+		}
+		r, _ := offsetEntry(entry)
+		floor, err = l.floor(s, h, x.offsets, s.base+kafka.Offset(r))
+		return err
+	})
+	return floor, err
 }

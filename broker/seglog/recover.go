@@ -37,7 +37,7 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	}
 
 	last := l.active()
-	point := min(o.RecoveryPoint, last.next)
+	point := o.RecoveryPoint
 	switch {
 	case r.Created:
 		point = last.base
@@ -48,11 +48,18 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	case js.cut != kafka.NoOffset:
 		point = min(point, js.cut)
 	}
-	point = max(point, min(js.durable, last.next))
+	point = max(point, js.durable)
 	if !r.Created && !(o.Clean && last.known()) {
 		r.Scanned = true
 		if err := l.check(point, !js.ours, r); err != nil {
 			return err
+		}
+		if end := l.active(); end.next < point && end.base < point {
+			// Something that was durable is gone; the rest of the last segment is not believed without a look.
+			end.idx, end.hasSeal, point = nil, false, end.base
+			if err := l.check(point, !js.ours, r); err != nil {
+				return err
+			}
 		}
 	}
 	l.end = l.active().next

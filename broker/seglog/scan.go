@@ -129,8 +129,8 @@ func (l *Log) eachBatchOf(s *segment, from, to kafka.Offset, buf []byte, fn func
 	l.mu.Unlock()
 	position := int64(0)
 	if from > s.base && index != nil {
-		if position, err = l.floor(s, *index, from); err != nil {
-			return err
+		if position, err = l.floor(s, h, *index, from); err != nil {
+			position = 0 // slower, and as good
 		}
 	}
 	sc := l.scan(s, h, position, size, buf)

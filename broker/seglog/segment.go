@@ -46,6 +46,7 @@ type segment struct {
 	largestAt kafka.Offset    // last offset of the batch that holds it
 	first     kafka.Timestamp // max timestamp of the first batch: segment.ms counts from it, -1: none
 	idx       *indexes        // nil: not loaded
+	suspect   bool            // idx was found not to agree with the batches
 	refs      int             // readers and slices
 	retired   bool            // no longer of the log: its pins close with the last reader
 	pins      []*handle

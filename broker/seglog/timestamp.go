@@ -88,33 +88,19 @@ func (l *Log) byTimeIn(v view, ts kafka.Timestamp, from, limit kafka.Offset) (Ti
 	if err != nil || largest < ts {
 		return none, false, err
 	}
-	if err := l.loadIndexes(v.seg); err != nil {
-		return none, false, err
-	}
-	l.mu.Lock()
-	times, offsets := v.seg.idx.times, v.seg.idx.offsets
-	l.mu.Unlock()
-	entry, err := l.search(v.seg, timeIndexFile, times, func(b []byte) bool { t, _ := timeEntry(b); return t <= ts })
-	if err != nil {
-		return none, false, err
-	}
-	position := int64(0)
-	if entry != nil {
-		_, rel := timeEntry(entry)
-		if position, err = l.floor(v.seg, offsets, v.seg.base+kafka.Offset(rel)); err != nil {
-			return none, false, err
-		}
-	}
-	if p, err := l.floor(v.seg, offsets, from); err != nil {
-		return none, false, err
-	} else if p > position {
-		position = p
-	}
 	h, err := l.open(v.seg, logFile)
 	if err != nil {
 		return none, false, err
 	}
 	defer l.files.release(h)
+	var position int64
+	err = l.withIndexes(v.seg, func() error {
+		position, err = l.floorTime(v, h, ts, from)
+		return err
+	})
+	if err != nil {
+		return none, false, err
+	}
 	sc := l.scan(v.seg, h, position, v.size, make([]byte, lookupBlock))
 	for {
 		header, at, err := sc.next()
@@ -136,6 +122,31 @@ func (l *Log) byTimeIn(v view, ts kafka.Timestamp, from, limit kafka.Offset) (Ti
 			return t, found && t.Offset < limit, err
 		}
 	}
+}
+
+// floorTime gives the position of a batch before which no record in the segment from an offset on is younger than ts.
+func (l *Log) floorTime(v view, h *handle, ts kafka.Timestamp, from kafka.Offset) (int64, error) {
+	x, err := l.indexesOf(v.seg)
+	if err != nil {
+		return 0, err
+	}
+	position, err := l.floor(v.seg, h, x.offsets, from)
+	if err != nil {
+		return 0, err
+	}
+	entry, err := l.search(v.seg, timeIndexFile, x.times, func(b []byte) bool { t, _ := timeEntry(b); return t <= ts })
+	if err != nil || entry == nil {
+		return position, err
+	}
+	largest, rel := timeEntry(entry)
+	header, at, err := l.tryFind(v, h, v.seg.base+kafka.Offset(rel))
+	if err != nil {
+		return 0, err
+	}
+	if at < 0 || header.LastOffset() != v.seg.base+kafka.Offset(rel) || header.MaxTimestamp != largest {
+		return 0, l.badIndex(v.seg, timeIndexFile)
+	}
+	return max(at, position), nil
 }
 
 // firstRecord finds the first record of a batch for which ok holds.
