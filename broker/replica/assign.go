@@ -56,9 +56,10 @@ func (m *Machine) StepAssign(a Assignment) {
 	m.completeOwn()
 }
 
-// stepDown ends what belonged to the former role.
+// stepDown ends what belonged to the former role. Produces go on waiting at a leader that is elected again: their records
+// stay in its log, and are committed when the new epoch's watermark passes them.
 func (m *Machine) stepDown(before Role, newEpoch bool) {
-	if before == Leader {
+	if before == Leader && m.role != Leader {
 		m.ready.Completed = m.waitCommit.popAll(kafka.NotLeaderOrFollower, m.ready.Completed)
 		m.ready.Completed = m.waitOwn.popAll(kafka.NotLeaderOrFollower, m.ready.Completed)
 	}
