@@ -106,6 +106,7 @@ func (x *transition) recover() {
 	})
 	authoritative := slices.ContainsFunc(valid, func(e replicaEnd) bool { return slices.Contains(mustAnswer, e.node) })
 	complete := len(valid) == len(p.Replicas)
+	valid = withoutOutsiders(valid, p.LastKnownELR)
 	if !authoritative || !complete && t.now.Sub(r.first) < t.c.options.RecoveryBound {
 		return
 	}
@@ -121,6 +122,22 @@ func mostComplete(replicas []kafka.NodeID, ends []replicaEnd) kafka.NodeID {
 			cmp.Compare(slices.Index(replicas, b.node), slices.Index(replicas, a.node)))
 	})
 	return best.node
+}
+
+// withoutOutsiders drops ends of an epoch that no last known member has any record of. They are of a former leader that went on without
+// the others, who elected another; as long as that one wrote nothing, its epoch shows in no log, and the outsider would win by
+// its own.
+func withoutOutsiders(ends []replicaEnd, known []kafka.NodeID) []replicaEnd {
+	last, any := kafka.NoLeaderEpoch, false
+	for _, e := range ends {
+		if slices.Contains(known, e.node) {
+			last, any = max(last, e.lastEpoch), true
+		}
+	}
+	if !any {
+		return ends
+	}
+	return filterEnds(ends, func(e replicaEnd) bool { return e.lastEpoch <= last })
 }
 
 func filterEnds(ends []replicaEnd, keep func(replicaEnd) bool) []replicaEnd {
