@@ -114,6 +114,7 @@ func (c *checker) read(w *World, p *process, id kafka.TopicIDPartition, first ka
 	if part == nil {
 		return first
 	}
+	first = min(first, kafka.Offset(len(c.committed[id]))) // a leader that was fenced could not be read
 	for {
 		got := part.Fetch(partition.FetchRequest{
 			From: first, MaxBytes: 1 << 20, AtLeastOneBatch: true, CurrentLeaderEpoch: kafka.NoLeaderEpoch, LastFetchedEpoch: kafka.NoLeaderEpoch,

@@ -100,6 +100,7 @@ func (p *producer) answered(resp any, err error) {
 		return
 	}
 	r := resp.(partition.ProduceResult)
+	w.logf("producer %d of %v: %d to %d: %s at %d", p.id, p.tp, p.sequence, int(p.sequence)+len(p.values), r.Code, r.BaseOffset)
 	switch r.Code {
 	case kafka.None:
 		w.check.acked(w, p, r.BaseOffset)
