@@ -32,9 +32,11 @@ func (t *electionTimer) deadline(n *Node) kafka.Elapsed {
 	return d
 }
 
-// startTimer is for a node that just opened: a sole voter waits for nobody.
+// startTimer is for a node that just opened: it waits for a leader only for a short time, and a sole voter for nobody.
 func (n *Node) startTimer() {
 	n.resetTimer()
+	start := n.opts.Timing.Start
+	n.timer.campaign = min(n.timer.campaign, n.now.Add(start+n.jitter(4*start)))
 	if n.isVoter(n.id) && len(n.conf.GetVoters()) == 1 && len(n.conf.GetVotersOutgoing()) == 0 {
 		n.timer.campaign = n.now
 	}

@@ -223,3 +223,47 @@ func TestResignHandsOver(t *testing.T) {
 	}
 	w.settle()
 }
+
+// TestAQuorumThatStartsAsAWholeHasALeaderSoon: nobody waits for the long timeout that is for a leader who falls silent.
+func TestAQuorumThatStartsAsAWholeHasALeaderSoon(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(t, seed, 3)
+		w.found(3)
+		w.until("a leader", DefaultElection, func() bool { return w.leader() != nil })
+		for _, h := range w.hosts {
+			h.crash()
+		}
+		w.flight = nil // what the dead leader sent would look like life
+		for _, h := range w.hosts {
+			h.start()
+		}
+		w.until("a leader after the restart of all", DefaultElection, func() bool { return w.leader() != nil })
+	}
+}
+
+// TestAVoterThatComesBackDoesNotDeposeTheLeader: its early pre-vote is refused while the others hear the leader, even when it does not.
+func TestAVoterThatComesBackDoesNotDeposeTheLeader(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(t, seed, 3)
+		w.found(3)
+		w.until("a leader", 5*time.Second, func() bool { return w.leader() != nil })
+		w.mustSubmit("a")
+		leader, back := w.leader(), w.hosts[0]
+		if back == leader {
+			back = w.hosts[1]
+		}
+		term := leader.node.term
+		back.crash()
+		w.run(time.Second)
+		w.cut = func(from, to kafka.NodeID) bool { // whom it does not reach in time
+			return from == leader.self.Node && to == back.self.Node
+		}
+		back.start()
+		w.run(3 * time.Second)
+		w.cut = nil
+		w.settle()
+		if w.leader() != leader || leader.node.term != term {
+			t.Fatalf("seed %d: node %d leads in term %d, before it was node %d in term %d", seed, w.leader().self.Node, w.leader().node.term, leader.self.Node, term)
+		}
+	}
+}

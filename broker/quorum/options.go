@@ -17,6 +17,10 @@ type Voter struct {
 type Timing struct {
 	Tick     time.Duration // DefaultTick: heartbeats of a leader, machine ticks
 	Election time.Duration // DefaultElection: a leader unheard of for [Election, 2*Election) is replaced; also the lease of CheckQuorum
+	// Start is how long a voter that opened waits for word of a leader before it asks for votes: [Start, 5*Start). Much shorter than
+	// Election, since it has just heard nobody: a quorum that starts as a whole has a leader soon, and where there is one
+	// the pre-vote is refused.
+	Start time.Duration
 	// SuspectMax bounds the random wait before a pre-vote after the connection to the leader was closed.
 	SuspectMax time.Duration
 	JoinRetry  time.Duration // how often an outsider asks to be taken in
@@ -28,6 +32,7 @@ type Timing struct {
 const (
 	DefaultTick       = 50 * time.Millisecond
 	DefaultElection   = 500 * time.Millisecond
+	DefaultStart      = 50 * time.Millisecond
 	DefaultSuspectMax = 100 * time.Millisecond
 	DefaultJoinRetry  = 250 * time.Millisecond
 
@@ -77,6 +82,7 @@ type Options struct {
 func (t Timing) withDefaults() Timing {
 	setDefault(&t.Tick, DefaultTick)
 	setDefault(&t.Election, DefaultElection)
+	setDefault(&t.Start, DefaultStart)
 	setDefault(&t.SuspectMax, DefaultSuspectMax)
 	setDefault(&t.JoinRetry, DefaultJoinRetry)
 	setDefault(&t.SnapshotRetry, DefaultSnapshotRetry)

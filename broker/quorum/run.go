@@ -25,8 +25,11 @@ type Runner struct {
 	clock func() kafka.Elapsed
 	inbox chan item
 
-	status      atomic.Pointer[Status]
-	refreshedAt kafka.Elapsed // the loop's alone
+	status atomic.Pointer[Status]
+	// The loop's alone:
+	refreshedAt kafka.Elapsed
+	observe     func(Fact)
+	facts       []Fact // not told yet: see tell
 
 	mu     sync.Mutex
 	closed bool // guarded by mu; nothing enters the inbox any more
@@ -40,15 +43,27 @@ type item struct {
 	act     func(n *Node, now kafka.Elapsed)
 }
 
-// OpenRunner opens the node of o. clock never jumps. Nothing happens until Run.
+// OpenRunner opens the node of o. clock never jumps. Nothing happens until Run. Observe is called when [Runner.Status] shows what the fact tells.
 func OpenRunner(o Options, clock func() kafka.Elapsed) (*Runner, error) {
-	n, err := Open(o, clock())
-	if err != nil {
+	r := &Runner{clock: clock, inbox: make(chan item, maxInbox), observe: o.Observe}
+	o.Observe = func(f Fact) { r.facts = append(r.facts, f) }
+	var err error
+	if r.node, err = Open(o, clock()); err != nil {
 		return nil, err
 	}
-	r := &Runner{node: n, clock: clock, inbox: make(chan item, maxInbox)}
 	r.refresh(clock())
 	return r, nil
+}
+
+// tell hands out what the node noticed, after the status was refreshed.
+func (r *Runner) tell() {
+	facts := r.facts
+	r.facts = nil
+	for _, f := range facts {
+		if r.observe != nil {
+			r.observe(f)
+		}
+	}
 }
 
 // Run is the loop. It ends with the context, after it tried to hand over its leadership, or with an error when the disk failed. It closes the node.
@@ -86,6 +101,7 @@ func (r *Runner) round(timer *time.Timer) {
 	r.node.Process(now)
 	now = r.clock()
 	r.refresh(now)
+	r.tell()
 	timer.Reset(max(r.node.Deadline().Sub(now), 0))
 }
 
@@ -192,6 +208,7 @@ func (r *Runner) close() {
 			s := r.node.Status()
 			s.Leader, s.Leading = kafka.NoNode, false
 			r.status.Store(&s)
+			r.tell()
 			return
 		}
 	}
