@@ -61,6 +61,8 @@ type Client struct {
 	finished    chan struct{}
 	// kick tells the goroutine that there may be something to write, or that the client is used for the first time.
 	kick chan struct{}
+	// hurry cuts the pause after a failure short.
+	hurry chan struct{}
 
 	mu sync.Mutex
 	// Guarded by mu:
@@ -82,7 +84,7 @@ func New(o Options) *Client {
 	if o.Jitter == nil {
 		o.Jitter = func() float64 { return 0.75 }
 	}
-	c := &Client{o: o, finished: make(chan struct{}), kick: make(chan struct{}, 1)}
+	c := &Client{o: o, finished: make(chan struct{}), kick: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 	c.running, c.stop = context.WithCancel(context.Background())
 	go c.run()
 	return c
@@ -128,6 +130,19 @@ func (c *Client) Send(req kmsg.Request) error {
 	buf := takeBuffer(0)
 	buf.b = wire.AppendRequest(buf.b[:0], c.o.ClientID, 0, req)
 	return c.enqueue(newCall(buf, kmsg.Key(req.Key()), req.GetVersion(), true))
+}
+
+// Connect has the client dial though there is nothing to send, and soon though the last attempts failed: for who knows that the
+// other side is there. Attempts are MinBackoff apart all the same.
+func (c *Client) Connect() {
+	if c.Connected() {
+		return
+	}
+	select {
+	case c.hurry <- struct{}{}:
+	default:
+	}
+	c.wake()
 }
 
 // Connected tells whether a connection is up.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,6 +175,44 @@ func TestClose(t *testing.T) {
 		}
 		if want := "[0s up]"; fmt.Sprint(w.events) != want {
 			t.Errorf("events %v, want %v: Close is no failure", w.events, want)
+		}
+	})
+}
+
+// Who knows that the other side is back need not wait for the next attempt, whose pause has grown; attempts stay MinBackoff apart.
+func TestConnectCutsThePauseShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var there atomic.Bool
+		var attempts atomic.Int32
+		c := New(Options{
+			Dial: func(context.Context) (net.Conn, error) {
+				attempts.Add(1)
+				if !there.Load() {
+					return nil, errors.New("nobody is there")
+				}
+				ours, theirs := net.Pipe()
+				t.Cleanup(func() { theirs.Close() })
+				return ours, nil
+			},
+			MinBackoff: 20 * time.Millisecond, MaxBackoff: time.Hour,
+		})
+		defer c.Close()
+		c.Connect() // the first use
+		time.Sleep(30 * time.Second)
+		before := attempts.Load()
+		for range 1000 {
+			c.Connect()
+			time.Sleep(time.Millisecond)
+		}
+		if n := attempts.Load() - before; n < 20 || n > 70 {
+			t.Errorf("%d attempts in a second, want one in 15 to 40 ms", n)
+		}
+		there.Store(true)
+		c.Connect()
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if !c.Connected() {
+			t.Error("not connected though the other side is there")
 		}
 	})
 }

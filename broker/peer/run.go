@@ -46,16 +46,25 @@ func (c *Client) dial() (net.Conn, error) {
 	return c.o.Dial(ctx)
 }
 
-// pause waits after the failure with this number, counted from 0.
+// pause waits after the failure with this number, counted from 0. Only what is beyond the shortest pause can be cut short.
 func (c *Client) pause(failures int) {
 	d := c.o.MaxBackoff
 	if failures < 30 {
 		d = min(d, c.o.MinBackoff<<failures)
 	}
-	t := time.NewTimer(time.Duration(float64(d) * c.o.Jitter()))
+	d = time.Duration(float64(d) * c.o.Jitter())
+	shortest := min(d, c.o.MinBackoff)
+	t := time.NewTimer(shortest)
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-c.running.Done():
+		return
+	}
+	t.Reset(d - shortest)
+	select {
+	case <-t.C:
+	case <-c.hurry:
 	case <-c.running.Done():
 	}
 }
