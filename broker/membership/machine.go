@@ -33,6 +33,7 @@ type Machine struct {
 	last       Ticket
 	inFlight   Ticket // 0: none
 	sentAt     kafka.Elapsed
+	again      bool              // something changed since the request in flight was made: the next follows its answer
 	next       kafka.Elapsed     // when the next request is due
 	failures   int               // requests that failed in a row
 	began      kafka.Elapsed     // when it began to register
@@ -124,6 +125,7 @@ func (m *Machine) Serving() bool { return m.serving }
 
 // hurry sends the next request as soon as the one in flight is answered.
 func (m *Machine) hurry() {
+	m.again = m.inFlight != 0
 	if m.failures == 0 {
 		m.next = m.now
 	}
@@ -154,7 +156,7 @@ func (m *Machine) failed() {
 // send sends the request that the phase needs.
 func (m *Machine) send() {
 	m.last++
-	m.inFlight, m.sentAt = m.last, m.now
+	m.inFlight, m.sentAt, m.again = m.last, m.now, false
 	if m.phase == PhaseRegistering {
 		m.effects = append(m.effects, SendRegistration{m.last, m.registration()})
 		return

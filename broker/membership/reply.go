@@ -65,6 +65,9 @@ func (m *Machine) heartbeatDone(e HeartbeatDone) {
 	default:
 		m.failures, m.session, m.answered = 0, m.sentAt, m.now
 		m.next = m.sentAt.Add(m.interval(e))
+		if m.again {
+			m.next = m.now
+		}
 	}
 }
 
