@@ -52,6 +52,7 @@ func (h *internalHandler) Handle(r *conn.Request) *conn.Reply {
 		if err != nil {
 			return conn.Close(err)
 		}
+		h.controller.peers.greet(m.From)
 		h.controller.quorum.Step(m)
 		return conn.None()
 	}

@@ -109,6 +109,15 @@ func (m *members) ask(ctx context.Context, req kmsg.Request, event func(kmsg.Res
 	})
 }
 
+// leaderChanged tells the machine that another node decides. The quorum's goroutine calls it: should the loop be behind, it
+// retries by itself a little later.
+func (m *members) leaderChanged(leader kafka.NodeID) {
+	select {
+	case m.events <- membership.LeaderChanged{Leader: leader}:
+	default:
+	}
+}
+
 // imageApplied tells the machine what the newest image says of this broker.
 func (m *members) imageApplied(image *metadata.Image) {
 	e := membership.ImageApplied{Index: image.Version(), Epoch: kafka.NoBrokerEpoch}

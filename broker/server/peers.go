@@ -52,6 +52,17 @@ func (p *peers) client(n kafka.NodeID) *peer.Client {
 	return c
 }
 
+// greet has the control connection to a broker made, at once when it just showed that it is there: it may be back after a
+// time in which attempts became rare, and what the quorum sends it is dropped until there is a connection.
+func (p *peers) greet(n kafka.NodeID) {
+	if _, known := p.address(n); !known || n == p.self {
+		return
+	}
+	if c := p.client(n); c != nil {
+		c.Connect()
+	}
+}
+
 // options are those of any connection to a broker. Its address is looked up at each attempt, since it may move.
 func (p *peers) options(n kafka.NodeID) peer.Options {
 	return peer.Options{

@@ -31,6 +31,7 @@ func (s *Server) observeQuorum(f quorum.Fact) {
 	case quorum.LeaderFact:
 		s.log.Info("quorum leader", "leader", f.Leader, "epoch", f.Epoch)
 		s.wakeLogEnds()
+		s.members.leaderChanged(f.Leader)
 	case quorum.LeadingFact:
 		s.log.Info("deciding for the cluster", "leading", f.Leading, "epoch", f.Epoch)
 	case quorum.MembersFact:

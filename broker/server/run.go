@@ -179,6 +179,11 @@ func (s *Server) startQuorum() {
 			s.serve(s.internalServer, l)
 		}
 	}
+	for _, v := range s.settings.broker().Quorum.Voters {
+		if v.ID != s.node {
+			s.peers.greet(v.ID)
+		}
+	}
 }
 
 // serveClients opens the listeners for clients and starts what works for them.
