@@ -240,6 +240,12 @@ func (n *Node) Resign(now kafka.Elapsed) {
 	}
 }
 
+// handingOver tells whether this node leads and waits for the voter to whom it resigned; a sole voter has nobody to wait for.
+func (n *Node) handingOver() bool {
+	st := n.raft.BasicStatus()
+	return st.RaftState == raft.StateLeader && st.LeadTransferee != raft.None
+}
+
 // peerDownLeading tells raft and the machine that a process seems to have died.
 func (n *Node) peerDownLeading(node kafka.NodeID, epoch kafka.BrokerEpoch) {
 	for _, m := range n.members {

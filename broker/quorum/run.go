@@ -125,7 +125,7 @@ func (r *Runner) resign(timer *time.Timer) {
 	end := r.clock().Add(resignLimit)
 	r.node.Resign(r.clock())
 	r.round(timer)
-	for r.node.Leading() && r.node.Err() == nil && r.clock() < end {
+	for r.node.handingOver() && r.node.Err() == nil && r.clock() < end {
 		select {
 		case it := <-r.inbox:
 			r.take(it)
