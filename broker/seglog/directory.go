@@ -41,7 +41,7 @@ type Directory struct {
 // has it.
 func OpenDirectory(fsys vfs.FS, dir string) (*Directory, error) {
 	d := &Directory{fs: fsys, dir: path.Clean(dir)}
-	if err := fsys.MkdirAll(d.dir); err != nil {
+	if err := d.create(); err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
 	var err error
@@ -52,6 +52,17 @@ func OpenDirectory(fsys vfs.FS, dir string) (*Directory, error) {
 		return nil, fmt.Errorf("open data directory: %w", errors.Join(err, d.lock.Close()))
 	}
 	return d, nil
+}
+
+// create makes the directory, durably.
+func (d *Directory) create() error {
+	if _, err := d.fs.Stat(d.dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := d.fs.MkdirAll(d.dir); err != nil {
+		return err
+	}
+	return d.fs.SyncDir(path.Dir(d.dir))
 }
 
 func (d *Directory) read() error {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	modelSeeds = flag.Int("seeds", 200, "worlds that the log is compared with the model in")
+	modelSeeds = flag.Int("seeds", 60, "worlds that the log is compared with the model in")
 	modelFirst = flag.Uint64("first", 0, "first seed")
 )
 
