@@ -174,6 +174,7 @@ func (s *Server) startQuorum() {
 			s.fail(fmt.Errorf("metadata quorum: %w", err))
 		}
 	})
+	s.background.Go(func() { s.watchBrokers(s.running) })
 	for _, l := range s.listeners {
 		if l.Internal {
 			s.serve(s.internalServer, l)
