@@ -21,13 +21,19 @@ const (
 // believed only as far as a seal covers it, so entries lost in a crash cost nothing.
 const tailEntries = 128
 
+// sampleEvery is how many entries there are to one that is kept in memory. A search reads the entries between two
+// samples, in one go.
+const sampleEvery = 256
+
 // entries is one index: a prefix that is in the file, and a tail that is not yet. Writers change it under the log's
-// mu; a reader copies the struct under mu and may use the copy afterwards: bytes of a tail are never overwritten.
+// mu; a reader copies the struct under mu and may use the copy afterwards: bytes of tail and samples are never
+// overwritten, only appended to.
 type entries struct {
 	width   int
 	written int    // entries in the file
 	tail    []byte // encoded entries behind these
 	crc     uint32 // CRC-32C of all entries
+	samples []byte // encoded entries 0, sampleEvery, 2*sampleEvery, ...
 }
 
 func (e *entries) count() int { return e.written + len(e.tail)/e.width }
@@ -35,70 +41,68 @@ func (e *entries) count() int { return e.written + len(e.tail)/e.width }
 func (e *entries) bytes() int { return e.count() * e.width }
 
 func (e *entries) add(entry []byte) {
+	if e.count()%sampleEvery == 0 {
+		e.samples = append(e.samples, entry...)
+	}
 	e.tail = append(e.tail, entry...)
 	e.crc = crc32.Update(e.crc, castagnoli, entry)
 }
 
-// at reads the i-th entry into buf, which has room for one.
-func (e *entries) at(f io.ReaderAt, i int, buf []byte) ([]byte, error) {
-	if i >= e.written {
-		i -= e.written
-		return e.tail[i*e.width : (i+1)*e.width], nil
+// adopt takes over entries that are in the file already, behind those that are known.
+func (e *entries) adopt(raw []byte) {
+	for at := 0; at < len(raw); at += e.width {
+		if e.written%sampleEvery == 0 {
+			e.samples = append(e.samples, raw[at:at+e.width]...)
+		}
+		e.written++
 	}
-	buf = buf[:e.width]
-	if _, err := f.ReadAt(buf, int64(i*e.width)); err != nil {
-		return nil, err
-	}
-	return buf, nil
+	e.crc = crc32.Update(e.crc, castagnoli, raw)
 }
 
-// searchBlock is how many entries are read at once at the end of a search.
-const searchBlock = 256
-
-// last finds the last entry for which ok holds; entries for which it holds come before those for which it does not.
-// It reads O(log n) entries. The result is a copy; nil when ok holds for none.
-func (e *entries) last(f io.ReaderAt, ok func(entry []byte) bool) ([]byte, error) {
-	// Entries [0, lo) hold, entries [hi, n) do not.
-	lo, hi := 0, e.count()
-	var buf [txnEntryBytes]byte
-	if e.written < hi && len(e.tail) > 0 && ok(e.tail[:e.width]) {
-		lo = e.written + 1
-	} else {
-		hi = min(hi, e.written)
+// last finds the last entry for which ok holds; entries for which it holds come before those for which it does not. It
+// reads one block of the file at most, into buf, which has room for sampleEvery entries. nil when ok holds for none; the
+// result is a view of buf or of the tail.
+func (e *entries) last(f io.ReaderAt, buf []byte, ok func(entry []byte) bool) ([]byte, error) {
+	k := search(e.samples, e.width, ok)
+	if k == 0 {
+		return nil, nil
 	}
-	for hi-lo > 0 && (lo >= e.written || hi-lo > searchBlock) {
-		mid := int(uint(lo+hi) / 2)
-		entry, err := e.at(f, mid, buf[:])
-		if err != nil {
-			return nil, err
+	// It is in [first, next), and ok holds for first.
+	first, next := (k-1)*sampleEvery, min(k*sampleEvery, e.count())
+	if next > e.written {
+		at := max(first-e.written, 0) * e.width
+		tail := e.tail[at : (next-e.written)*e.width]
+		if n := search(tail, e.width, ok); n > 0 {
+			return tail[(n-1)*e.width : n*e.width], nil
 		}
-		if ok(entry) {
+		next = e.written
+	}
+	block := buf[:(next-first)*e.width]
+	if n, err := f.ReadAt(block, int64(first*e.width)); n < len(block) {
+		if err == nil {
+			err = io.EOF
+		}
+		return nil, err
+	}
+	n := search(block, e.width, ok)
+	if n == 0 {
+		return nil, io.EOF // the file is not what the samples are of
+	}
+	return block[(n-1)*e.width : n*e.width], nil
+}
+
+// search is the number of entries for which ok holds.
+func search(block []byte, width int, ok func(entry []byte) bool) int {
+	lo, hi := 0, len(block)/width
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if ok(block[mid*width : (mid+1)*width]) {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if hi > lo { // a block of the file is left, and the entry before it
-		block := make([]byte, (hi-lo)*e.width)
-		if _, err := f.ReadAt(block, int64(lo*e.width)); err != nil {
-			return nil, err
-		}
-		n := 0
-		for n < hi-lo && ok(block[n*e.width:(n+1)*e.width]) {
-			n++
-		}
-		if n > 0 {
-			return block[(n-1)*e.width : n*e.width], nil
-		}
-	}
-	if lo == 0 {
-		return nil, nil
-	}
-	entry, err := e.at(f, lo-1, buf[:])
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte(nil), entry...), nil
+	return lo
 }
 
 func appendOffsetEntry(dst []byte, relative int32, position int64) []byte {

@@ -3,7 +3,6 @@ package seglog
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -51,11 +50,10 @@ func (l *Log) readIndexes(s *segment, v seal) (*indexes, error) {
 		if want.bytes == 0 {
 			continue
 		}
-		last, ok, err := l.readIndex(s, offsetIndexFile+fileKind(k), want, e.width)
+		last, ok, err := l.readIndex(s, offsetIndexFile+fileKind(k), want, e)
 		if err != nil || !ok {
 			return nil, err
 		}
-		e.written, e.crc = int(want.bytes)/e.width, want.crc
 		if e == &x.times {
 			x.lastTime, _ = timeEntry(last)
 		}
@@ -63,8 +61,9 @@ func (l *Log) readIndexes(s *segment, v seal) (*indexes, error) {
 	return x, nil
 }
 
-// readIndex compares a file with its sum and gives its last entry. What is in the file beyond the sum is cut off.
-func (l *Log) readIndex(s *segment, k fileKind, want sum, width int) (last []byte, ok bool, err error) {
+// readIndex reads a file into e, if it agrees with its sum, and gives its last entry. What is in the file beyond the sum
+// is cut off.
+func (l *Log) readIndex(s *segment, k fileKind, want sum, e *entries) (last []byte, ok bool, err error) {
 	h, err := l.open(s, k)
 	if err != nil {
 		return nil, false, err
@@ -77,8 +76,7 @@ func (l *Log) readIndex(s *segment, k fileKind, want sum, width int) (last []byt
 	if size < int64(want.bytes) {
 		return nil, false, nil
 	}
-	buf := make([]byte, min(int(want.bytes), scanBlock/width*width))
-	crc := uint32(0)
+	buf := make([]byte, min(int(want.bytes), scanBlock/e.width*e.width))
 	for at := 0; at < int(want.bytes); at += len(buf) {
 		buf = buf[:min(len(buf), int(want.bytes)-at)]
 		if n, err := h.file.ReadAt(buf, int64(at)); n < len(buf) {
@@ -87,9 +85,9 @@ func (l *Log) readIndex(s *segment, k fileKind, want sum, width int) (last []byt
 			}
 			return nil, false, fmt.Errorf("load index: %w", err)
 		}
-		crc = crc32.Update(crc, castagnoli, buf)
+		e.adopt(buf)
 	}
-	if crc != want.crc {
+	if e.crc != want.crc {
 		return nil, false, nil
 	}
 	if size > int64(want.bytes) {
@@ -97,7 +95,7 @@ func (l *Log) readIndex(s *segment, k fileKind, want sum, width int) (last []byt
 			return nil, false, fmt.Errorf("load index: %w", err)
 		}
 	}
-	return buf[len(buf)-width:], true, nil
+	return buf[len(buf)-e.width:], true, nil
 }
 
 // rebuildIndexes makes the indexes of [0, size) anew from the batches. Called with loadMu held. When the files cannot
@@ -206,23 +204,29 @@ func spanOf(h record.Header, at int64) batchSpan {
 // isEnd tells the end of a scan from a batch that is cut off, which wraps an EOF too.
 func isEnd(err error) bool { return err == io.EOF }
 
-// floor gives the position of an indexed batch whose last offset is at most the one asked for, 0 when there is none. The
-// entry is compared with the batch that it points to: files can be spoiled after the seal was compared too.
-func (l *Log) floor(s *segment, h *handle, e entries, offset kafka.Offset) (int64, error) {
-	rel := int64(offset - s.base)
-	entry, err := l.searchOffsets(s, e, func(r int32, _ int64) bool { return int64(r) <= rel })
-	if err != nil || entry == nil {
-		return 0, err
-	}
-	r, position := offsetEntry(entry)
-	var b [record.HeaderSize]byte
-	if _, err := h.file.ReadAt(b[:], position); err != nil && err != io.EOF {
-		return 0, fmt.Errorf("read segment: %w", err)
-	}
-	if header, err := record.ParseHeader(b[:]); err != nil || header.LastOffset() != s.base+kafka.Offset(r) {
-		return 0, l.badIndex(s, offsetIndexFile)
-	}
-	return position, nil
+// place is where a scan begins: at an indexed batch, or at the segment's first byte.
+type place struct {
+	position int64
+	last     kafka.Offset // last offset of the batch there; NoOffset at the first byte
+}
+
+// floor is the place of the last indexed batch for which ok holds. The scanner that begins there compares the entry with
+// the batch: files can be spoiled after the seal was compared too.
+func (l *Log) floor(s *segment, e entries, ok func(last kafka.Offset, position int64) bool) (place, error) {
+	at := place{0, kafka.NoOffset}
+	err := l.search(s, offsetIndexFile, e, func(b []byte) bool {
+		r, p := offsetEntry(b)
+		return ok(s.base+kafka.Offset(r), p)
+	}, func(entry []byte) {
+		r, p := offsetEntry(entry)
+		at = place{p, s.base + kafka.Offset(r)}
+	})
+	return at, err
+}
+
+// floorOffset is the place of the last indexed batch that ends at or before an offset.
+func (l *Log) floorOffset(s *segment, e entries, offset kafka.Offset) (place, error) {
+	return l.floor(s, e, func(last kafka.Offset, _ int64) bool { return last <= offset })
 }
 
 func (l *Log) badIndex(s *segment, k fileKind) error {
@@ -257,28 +261,27 @@ func (l *Log) dropIndexes(s *segment) {
 	s.idx, s.hasSeal = nil, false
 }
 
-// searchOffsets finds the last entry for which ok holds in a copy of the offset index.
-func (l *Log) searchOffsets(s *segment, e entries, ok func(relative int32, position int64) bool) ([]byte, error) {
-	return l.search(s, offsetIndexFile, e, func(b []byte) bool { return ok(offsetEntry(b)) })
-}
-
-// search finds the last entry for which ok holds in a copy of one of the indexes.
-func (l *Log) search(s *segment, k fileKind, e entries, ok func(entry []byte) bool) ([]byte, error) {
+// search calls found with the last entry for which ok holds in a copy of one of the indexes, if there is one.
+func (l *Log) search(s *segment, k fileKind, e entries, ok func(entry []byte) bool, found func(entry []byte)) error {
 	var file io.ReaderAt
 	if e.written > 0 {
 		h, err := l.open(s, k)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer l.files.release(h)
 		file = h.file
 	}
-	entry, err := e.last(file, ok)
-	if err == io.EOF {
-		err = l.badIndex(s, k)
+	buf := lookupBuffers.Get().(*[lookupBlock]byte)
+	defer lookupBuffers.Put(buf)
+	entry, err := e.last(file, buf[:], ok)
+	switch {
+	case err == io.EOF:
+		return l.badIndex(s, k)
+	case err != nil:
+		return fmt.Errorf("read index: %w", err)
+	case entry != nil:
+		found(entry)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read index: %w", err)
-	}
-	return entry, nil
+	return nil
 }

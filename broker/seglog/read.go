@@ -215,15 +215,30 @@ func (q *query) stop(h *handle, first bound) (bound, error) {
 }
 
 // shorten moves the end back to the last border within max bytes.
-func (q *query) shorten(h *handle, first, end bound) (bound, error) {
+func (q *query) shorten(h *handle, first, end bound) (got bound, err error) {
+	err = q.l.withIndexes(q.v.seg, func() error {
+		got, err = q.tryShorten(h, first, end)
+		return err
+	})
+	return got, err
+}
+
+func (q *query) tryShorten(h *handle, first, end bound) (bound, error) {
 	most := first.position + q.max
-	start, err := q.l.floorPosition(q.v.seg, h, most)
+	x, err := q.l.indexesOf(q.v.seg)
 	if err != nil {
 		return bound{}, err
 	}
+	start, err := q.l.floor(q.v.seg, x.offsets, func(_ kafka.Offset, p int64) bool { return p <= most })
+	if err != nil {
+		return bound{}, err
+	}
+	if start.position < first.position {
+		start = place{first.position, kafka.NoOffset}
+	}
 	buf := lookupBuffers.Get().(*[lookupBlock]byte)
 	defer lookupBuffers.Put(buf)
-	sc := q.l.scan(q.v.seg, h, max(start, first.position), end.position, buf[:])
+	sc := q.l.scanAt(view{seg: q.v.seg, size: end.position, next: end.next}, h, start, buf[:])
 	got := first
 	for {
 		header, at, err := sc.next()
@@ -262,13 +277,13 @@ func (l *Log) tryFind(v view, h *handle, offset kafka.Offset) (record.Header, in
 	if err != nil {
 		return record.Header{}, 0, err
 	}
-	from, err := l.floor(v.seg, h, x.offsets, offset)
+	from, err := l.floorOffset(v.seg, x.offsets, offset)
 	if err != nil {
 		return record.Header{}, 0, err
 	}
 	buf := lookupBuffers.Get().(*[lookupBlock]byte)
 	defer lookupBuffers.Put(buf)
-	sc := l.scan(v.seg, h, from, v.size, buf[:])
+	sc := l.scanAt(v, h, from, buf[:])
 	for {
 		header, at, err := sc.next()
 		if isEnd(err) {
@@ -301,22 +316,4 @@ func (l *Log) indexesOf(s *segment) (indexes, error) {
 			return *newIndexes(), nil
 		}
 	}
-}
-
-// floorPosition gives the position of an indexed batch at or before a position, 0 when there is none.
-func (l *Log) floorPosition(s *segment, h *handle, position int64) (floor int64, err error) {
-	err = l.withIndexes(s, func() error {
-		x, err := l.indexesOf(s)
-		if err != nil {
-			return err
-		}
-		entry, err := l.searchOffsets(s, x.offsets, func(_ int32, p int64) bool { return p <= position })
-		if err != nil || entry == nil {
-			return err
-		}
-		r, _ := offsetEntry(entry)
-		floor, err = l.floor(s, h, x.offsets, s.base+kafka.Offset(r))
-		return err
-	})
-	return floor, err
 }

@@ -1,6 +1,7 @@
 package seglog
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -22,18 +23,35 @@ var lookupBuffers = sync.Pool{New: func() any { return new([lookupBlock]byte) }}
 // scanner walks over the batch headers of [pos, end) of a segment file. It believes sizes, not contents.
 type scanner struct {
 	file vfs.File
-	name string
+	dir  string
+	seg  *segment
 	pos  int64 // of the next header
 	end  int64
 	base kafka.Offset // offsets must not be below; rises from batch to batch
+
+	// expect is the last offset that an index promised for the first batch, NoOffset: nothing was promised.
+	expect kafka.Offset
 
 	buf    []byte // its length is the block
 	bufPos int64  // position of buf[0]
 	bufLen int
 }
 
-// next gives the next header and its position; io.EOF at the end. A header that cannot be is a CorruptError.
+// next gives the next header and its position; io.EOF at the end. A header that cannot be is a CorruptError, or a
+// badIndexError where an index led to it.
 func (s *scanner) next() (record.Header, int64, error) {
+	if s.expect == kafka.NoOffset {
+		return s.read()
+	}
+	h, at, err := s.read()
+	if isEnd(err) || errors.Is(err, ErrCorrupt) || err == nil && h.LastOffset() != s.expect {
+		return record.Header{}, 0, &badIndexError{CorruptError{File: s.name(), Position: s.pos, What: fmt.Sprintf("no batch that ends at offset %d, as its index says", s.expect)}}
+	}
+	s.expect = kafka.NoOffset
+	return h, at, err
+}
+
+func (s *scanner) read() (record.Header, int64, error) {
 	if s.pos >= s.end {
 		return record.Header{}, 0, io.EOF
 	}
@@ -77,7 +95,7 @@ func (s *scanner) view(n int) ([]byte, error) {
 	if err == nil || err == io.EOF {
 		return nil, s.corrupt("file is shorter than it was", io.ErrUnexpectedEOF)
 	}
-	return nil, fmt.Errorf("read %s at %d: %w", s.name, s.pos, err)
+	return nil, fmt.Errorf("read %s at %d: %w", s.name(), s.pos, err)
 }
 
 // batch gives the whole batch of the header that next just returned, valid until the next call.
@@ -89,13 +107,25 @@ func (s *scanner) batch(at int64, size int) (record.Batch, error) {
 	return record.Batch(b), err
 }
 
+func (s *scanner) name() string { return segmentName(s.dir, s.seg.base, suffixes[logFile]) }
+
 func (s *scanner) corrupt(what string, err error) error {
-	return &CorruptError{File: s.name, Position: s.pos, What: what, Err: err}
+	return &CorruptError{File: s.name(), Position: s.pos, What: what, Err: err}
 }
 
 // scan makes a scanner over [from, to) of a segment whose log file is open.
 func (l *Log) scan(s *segment, h *handle, from, to int64, buf []byte) *scanner {
-	return &scanner{file: h.file, name: segmentName(l.dir, s.base, suffixes[logFile]), pos: from, end: to, base: s.base, buf: buf}
+	return &scanner{file: h.file, dir: l.dir, seg: s, pos: from, end: to, base: s.base, buf: buf, expect: kafka.NoOffset}
+}
+
+// scanAt makes one that begins where an index said. The index may have grown beyond the view; then nothing is seen.
+func (l *Log) scanAt(v view, h *handle, from place, buf []byte) *scanner {
+	if from.position >= v.size && from.last >= v.next {
+		from = place{v.size, kafka.NoOffset}
+	}
+	sc := l.scan(v.seg, h, from.position, v.size, buf)
+	sc.expect = from.last
+	return sc
 }
 
 // eachBatch calls fn for the batches with offsets in [from, to), in order. Data batches are given as their headers
@@ -120,20 +150,20 @@ func (l *Log) eachBatchOf(s *segment, from, to kafka.Offset, buf []byte, fn func
 	}
 	defer l.files.release(h)
 	l.mu.Lock()
-	size := s.size
+	size, next := s.size, s.next
 	var index *entries
 	if s.idx != nil {
 		e := s.idx.offsets
 		index = &e
 	}
 	l.mu.Unlock()
-	position := int64(0)
+	at := place{0, kafka.NoOffset}
 	if from > s.base && index != nil {
-		if position, err = l.floor(s, h, *index, from); err != nil {
-			position = 0 // slower, and as good
+		if at, err = l.floorOffset(s, *index, from); err != nil {
+			at = place{0, kafka.NoOffset} // slower, and as good
 		}
 	}
-	sc := l.scan(s, h, position, size, buf)
+	sc := l.scanAt(view{seg: s, size: size, next: next}, h, at, buf)
 	for {
 		header, at, err := sc.next()
 		switch {

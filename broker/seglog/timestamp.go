@@ -93,15 +93,22 @@ func (l *Log) byTimeIn(v view, ts kafka.Timestamp, from, limit kafka.Offset) (Ti
 		return none, false, err
 	}
 	defer l.files.release(h)
-	var position int64
+	t, found := none, false
 	err = l.withIndexes(v.seg, func() error {
-		position, err = l.floorTime(v, h, ts, from)
+		t, found, err = l.scanTime(v, h, ts, from, limit)
 		return err
 	})
+	return t, found, err
+}
+
+// scanTime looks from the place on that the indexes give.
+func (l *Log) scanTime(v view, h *handle, ts kafka.Timestamp, from, limit kafka.Offset) (TimestampOffset, bool, error) {
+	none := TimestampOffset{}
+	start, err := l.floorTime(v, h, ts, from)
 	if err != nil {
 		return none, false, err
 	}
-	sc := l.scan(v.seg, h, position, v.size, make([]byte, lookupBlock))
+	sc := l.scanAt(v, h, start, make([]byte, lookupBlock))
 	for {
 		header, at, err := sc.next()
 		if isEnd(err) || err == nil && header.BaseOffset >= limit {
@@ -124,29 +131,37 @@ func (l *Log) byTimeIn(v view, ts kafka.Timestamp, from, limit kafka.Offset) (Ti
 	}
 }
 
-// floorTime gives the position of a batch before which no record in the segment from an offset on is younger than ts.
-func (l *Log) floorTime(v view, h *handle, ts kafka.Timestamp, from kafka.Offset) (int64, error) {
+// floorTime gives a place before which no record in the segment from an offset on is younger than ts.
+func (l *Log) floorTime(v view, h *handle, ts kafka.Timestamp, from kafka.Offset) (place, error) {
 	x, err := l.indexesOf(v.seg)
 	if err != nil {
-		return 0, err
+		return place{}, err
 	}
-	position, err := l.floor(v.seg, h, x.offsets, from)
+	start, err := l.floorOffset(v.seg, x.offsets, from)
 	if err != nil {
-		return 0, err
+		return place{}, err
 	}
-	entry, err := l.search(v.seg, timeIndexFile, x.times, func(b []byte) bool { t, _ := timeEntry(b); return t <= ts })
-	if err != nil || entry == nil {
-		return position, err
+	largest, last := kafka.NoTimestamp, kafka.NoOffset
+	err = l.search(v.seg, timeIndexFile, x.times,
+		func(b []byte) bool { t, _ := timeEntry(b); return t <= ts },
+		func(entry []byte) {
+			t, r := timeEntry(entry)
+			largest, last = t, v.seg.base+kafka.Offset(r)
+		})
+	if err != nil || last == kafka.NoOffset {
+		return start, err
 	}
-	largest, rel := timeEntry(entry)
-	header, at, err := l.tryFind(v, h, v.seg.base+kafka.Offset(rel))
+	header, at, err := l.tryFind(v, h, last)
 	if err != nil {
-		return 0, err
+		return place{}, err
 	}
-	if at < 0 || header.LastOffset() != v.seg.base+kafka.Offset(rel) || header.MaxTimestamp != largest {
-		return 0, l.badIndex(v.seg, timeIndexFile)
+	if at < 0 || header.LastOffset() != last || header.MaxTimestamp != largest {
+		return place{}, l.badIndex(v.seg, timeIndexFile)
 	}
-	return max(at, position), nil
+	if at > start.position {
+		start = place{at, last}
+	}
+	return start, nil
 }
 
 // firstRecord finds the first record of a batch for which ok holds.
@@ -213,7 +228,7 @@ func (l *Log) maxTimeIn(v view, above kafka.Timestamp, start, limit kafka.Offset
 	}
 	defer l.files.release(h)
 	sc := l.scan(v.seg, h, 0, v.size, make([]byte, lookupBlock))
-	if v.seg.base >= start && at < limit && v.next <= limit { // the batch is known
+	if v.seg.base >= start && at < v.next && v.next <= limit { // the batch is known
 		header, position, err := l.find(v, h, at)
 		if err != nil || position < 0 {
 			return best, false, err
