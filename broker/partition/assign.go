@@ -11,7 +11,7 @@ import (
 func (p *Partition) assign(image *metadata.Image, s *metadata.Partition, settings *config.Topic, now kafka.Elapsed) (Change, bool) {
 	p.mu.Lock()
 	before := Change{p, p.machine.Role(), p.leader(), false}
-	p.configure(image, len(s.Replicas), settings, now)
+	p.configure(image, s.Factor(), settings, now)
 	p.machine.StepAssign(replica.Assignment{
 		Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.Epoch, Replicas: s.Replicas, ISR: s.ISR,
 		Recovering: s.Recovery == metadata.Recovering, Now: now,

@@ -19,8 +19,14 @@ type Description struct {
 	LastStable     kafka.Offset
 	LastEpoch      kafka.LeaderEpoch // of the last record: with LogEnd, how complete the log is
 	SizeBytes      int64
-	Waiting        int // produces
+	UnflushedBytes int   // appended and not known to be on the disk
+	WrittenBytes   int64 // appended since this process began
+	ServedBytes    int64 // sent to consumers since then
+	Waiting        int   // produces
 }
+
+// Served notes that records were sent to a consumer: a long poll may read the same ones several times, so Fetch does not count.
+func (p *Partition) Served(bytes int) { p.served.Add(int64(bytes)) }
 
 // Describe gives the state.
 func (p *Partition) Describe() Description {
@@ -34,6 +40,7 @@ func (p *Partition) Describe() Description {
 	return Description{
 		Role: m.Role(), Leader: p.leader(), PartitionEpoch: m.PartitionEpoch(), ISR: slices.Clone(m.ISR()),
 		LogStart: m.LogStart(), LogEnd: m.LogEnd(), HighWatermark: m.HighWatermark(), LastStable: p.lastStable(),
-		LastEpoch: epoch, SizeBytes: p.log.Size(), Waiting: p.waiting.len(),
+		LastEpoch: epoch, SizeBytes: p.log.Size(),
+		UnflushedBytes: p.dirtyBytes, WrittenBytes: p.writtenBytes, ServedBytes: p.served.Load(), Waiting: p.waiting.len(),
 	}
 }

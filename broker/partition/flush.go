@@ -15,6 +15,7 @@ func (p *Partition) noteUnflushed(bytes int, now kafka.Elapsed) {
 		p.host.addDirty(p)
 	}
 	p.dirtyBytes += bytes
+	p.writtenBytes += int64(bytes)
 }
 
 // flushAt is when flush.ms asks for a flush; ok is false when nothing is unflushed, or flush.ms is never. p.mu is held.

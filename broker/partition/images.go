@@ -189,7 +189,7 @@ func (m *Manager) configsChanged(image *metadata.Image, deltas []metadata.Config
 		}
 		replicas := 1
 		if s := image.Partition(p.id); s != nil {
-			replicas = len(s.Replicas)
+			replicas = s.Factor()
 		}
 		p.reconfigure(image, replicas, m.settings(p.name.Topic), now)
 	}

@@ -30,8 +30,8 @@ type Options struct {
 	// Compaction bounds the memory of one compaction.
 	Compaction seglog.CompactBounds
 
-	// Settings resolves a topic's settings on this broker. min.insync.replicas is taken from the image instead, since
-	// the controller must come to the same number.
+	// Settings resolves a topic's settings on this broker; it must not call the manager. min.insync.replicas is taken from
+	// the image instead, since the controller must come to the same number.
 	Settings func(image *metadata.Image, topic string) config.Topic
 	// Alter sends an AlterPartition request to the controller and calls done exactly once, possibly at once. There is
 	// one request in flight. The request's broker id and epoch are set.

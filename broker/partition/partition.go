@@ -21,6 +21,8 @@ type Partition struct {
 	settings atomic.Pointer[config.Topic]
 	// due is when a tick must look at the partition: an Elapsed. It counts while marks.restless.
 	due atomic.Int64
+	// served is the bytes of records sent to consumers since the start.
+	served atomic.Int64
 
 	mu sync.Mutex
 	// Guarded by mu. The log's Read and the slices it gives need no lock.
@@ -40,6 +42,7 @@ type Partition struct {
 	flushOwed       bool                // a flush failed for lack of handles or space
 	dirtyBytes      int                 // appended since the last flush
 	dirtySince      kafka.Elapsed       // the first of them; meaningless when there are none
+	writtenBytes    int64               // appended since the start
 }
 
 // marks tells in which queues of the host a partition is, so that it is in each at most once.

@@ -1,17 +1,13 @@
 package partition_test
 
 import (
-	"fmt"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/record"
-	"github.com/fairlead-io/fairlead/broker/seglog"
-	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
 // send produces made batches.
@@ -257,165 +253,4 @@ func TestSettingsChangeLive(t *testing.T) {
 	wantCode(t, "delete records of a compacted topic", del.Code, kafka.PolicyViolation)
 	c.set("internal.segment.bytes", "60")
 	wantCode(t, "internal.segment.bytes", b.produce(partition.AcksLeader, "x").Code, kafka.RecordListTooLarge)
-}
-
-func TestAFullDiskRefusesAppendsAndHeals(t *testing.T) {
-	c := newCluster(t, 2, func(o *partition.Options) { o.ReserveBytes = 10_000 })
-	c.topic(0, 1)
-	b := c.brokers[0]
-	b.produce(partition.AcksLeader, "a")
-	c.settle(2)
-	b.fs.SetQuota(b.fs.Used() + 9_000)
-	c.settle(40) // the reserve is touched
-	wantCode(t, "below the reserve", b.produce(partition.AcksLeader, "b").Code, kafka.KafkaStorageError)
-	if values, r := b.read(0, partition.ReadUncommitted); fmt.Sprint(values) != "[0=a]" || r.Code != kafka.None {
-		t.Errorf("reading gives %v, %d", values, r.Code)
-	}
-	b.fs.SetQuota(b.fs.Used() + 11_000)
-	c.settle(40)
-	wantCode(t, "not yet a quarter above it", b.produce(partition.AcksLeader, "b").Code, kafka.KafkaStorageError)
-	b.fs.SetQuota(-1)
-	c.settle(40)
-	wantCode(t, "with space again", b.produce(partition.AcksLeader, "b").Code, kafka.None)
-	// The disk fills at once, before anybody looks.
-	b.fs.SetQuota(b.fs.Used() + 20)
-	wantCode(t, "no space", b.produce(partition.AcksLeader, "c").Code, kafka.KafkaStorageError)
-	b.fs.SetQuota(-1)
-	c.settle(40)
-	// A follower's disk: it falls behind and comes back.
-	c.brokers[1].fs.SetQuota(c.brokers[1].fs.Used() + 20)
-	late := b.produce(partition.AcksAll, "d")
-	c.settle(5)
-	wantCode(t, "acks=all", late.Code, pending)
-	c.brokers[1].fs.SetQuota(-1)
-	c.settle(100)
-	wantCode(t, "acks=all", late.Code, kafka.None)
-	if values, _ := b.read(0, partition.ReadUncommitted); fmt.Sprint(values) != "[0=a 1=b 2=d]" {
-		t.Errorf("the log holds %v", values)
-	}
-	for _, b := range c.brokers {
-		if err := b.m.Failure(); err != nil {
-			t.Errorf("broker %d is offline: %v", b.id, err)
-		}
-	}
-}
-
-func TestNoHandlesIsNotTheEnd(t *testing.T) {
-	c := newCluster(t, 1, func(o *partition.Options) { o.Files = seglog.NewFilePool(1) })
-	c.topic(0)
-	b := c.brokers[0]
-	c.set("internal.segment.bytes", "100")
-	wantCode(t, "produce", b.produce(partition.AcksLeader, "a").Code, kafka.None)
-	remove := b.fs.Inject(vfs.Fault{Op: vfs.OpOpen, Err: syscall.EMFILE})
-	wantCode(t, "a roll without handles", b.produce(partition.AcksLeader, "b").Code, kafka.KafkaStorageError)
-	remove()
-	wantCode(t, "with handles", b.produce(partition.AcksLeader, "b").Code, kafka.None)
-	if err := b.m.Failure(); err != nil {
-		t.Errorf("offline: %v", err)
-	}
-}
-
-func TestAFailedFsyncTakesTheDirectoryOffline(t *testing.T) {
-	c := newCluster(t, 1, nil)
-	c.topic(0)
-	c.set("flush.messages", "1")
-	b := c.brokers[0]
-	waits := b.produce(partition.AcksLeader, "a")
-	wantCode(t, "before the flush", waits.Code, pending)
-	b.fs.Inject(vfs.Fault{Op: vfs.OpSync, Err: syscall.EIO})
-	b.m.Flush(c.now)
-	if b.m.Failure() == nil {
-		t.Fatal("still online")
-	}
-	wantCode(t, "produce", b.produce(partition.AcksLeader, "b").Code, kafka.KafkaStorageError)
-	c.now = c.now.Add(time.Minute)
-	c.settle(2)
-	if waits.Code == kafka.None {
-		t.Error("acknowledged what may not be on the disk")
-	}
-}
-
-func TestFlushMessages(t *testing.T) {
-	c := newCluster(t, 2, nil)
-	c.topic(0, 1)
-	c.set("flush.messages", "1")
-	b := c.brokers[0]
-	one, all := b.produce(partition.AcksLeader, "a"), b.produce(partition.AcksAll, "b")
-	c.brokers[1].fetch()
-	c.brokers[1].fetch()
-	wantCode(t, "acks=1", one.Code, pending)
-	wantCode(t, "acks=all with the leader's own part missing", all.Code, pending)
-	if len(b.m.FlushWanted()) != 1 {
-		t.Error("no flush is asked for")
-	}
-	syncs := 0
-	b.fs.Observe(func(op vfs.Op, _ string, _ int) {
-		if op == vfs.OpSync {
-			syncs++
-		}
-	})
-	b.m.Flush(c.now)
-	wantCode(t, "acks=1", one.Code, kafka.None)
-	wantCode(t, "acks=all", all.Code, kafka.None)
-	if syncs == 0 || syncs > 8 {
-		t.Errorf("%d fsyncs for two produces", syncs)
-	}
-	for _, b := range c.brokers {
-		b.crash()
-	}
-	for _, b := range c.brokers {
-		b.start()
-		if d := b.partition().Describe(); d.LogEnd != 2 {
-			t.Errorf("after a power failure broker %d has up to %d", b.id, d.LogEnd)
-		}
-	}
-}
-
-func TestFlushMs(t *testing.T) {
-	c := newCluster(t, 1, nil)
-	c.topic(0)
-	c.set("flush.ms", "100")
-	b := c.brokers[0]
-	b.produce(partition.AcksLeader, "a")
-	c.settle(2)
-	b.produce(partition.AcksLeader, "b")
-	c.settle(4) // 120 ms after the first
-	b.crash()
-	b.start()
-	if d := b.partition().Describe(); d.LogEnd != 2 {
-		t.Errorf("after a power failure the log ends at %d", d.LogEnd)
-	}
-}
-
-func TestOldDataIsFlushedAnyway(t *testing.T) {
-	c := newCluster(t, 1, nil)
-	c.topic(0)
-	b := c.brokers[0]
-	never := func() error { return nil }
-	b.produce(partition.AcksLeader, "a")
-	b.m.FlushOld(never, c.now.Add(29*time.Second))
-	syncs := 0
-	b.fs.Observe(func(op vfs.Op, _ string, _ int) {
-		if op == vfs.OpSync {
-			syncs++
-		}
-	})
-	b.m.FlushOld(never, c.now.Add(29*time.Second))
-	if syncs != 0 {
-		t.Error("flushed early")
-	}
-	b.m.FlushOld(never, c.now.Add(30*time.Second))
-	if syncs == 0 {
-		t.Error("not flushed")
-	}
-	syncs = 0
-	b.m.FlushOld(never, c.now.Add(90*time.Second))
-	if syncs != 0 {
-		t.Error("flushed again though nothing came")
-	}
-	b.crash()
-	b.start()
-	if d := b.partition().Describe(); d.LogEnd != 1 {
-		t.Errorf("after a power failure the log ends at %d", d.LogEnd)
-	}
 }
