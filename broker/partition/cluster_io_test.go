@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/record"
-	"github.com/fairlead-io/fairlead/broker/replica"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
