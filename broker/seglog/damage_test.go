@@ -196,23 +196,6 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-func TestRecoveryScansOnlyTheTail(t *testing.T) {
-	fs := vfs.NewMem(1)
-	c := small()
-	c.SegmentBytes = 100_000
-	l, _ := mustOpen(t, fs, Options{Config: c})
-	fill(t, l, 2000, 3)
-	must(t, l.Flush())
-	point := l.RecoveryPoint()
-	fill(t, l, 1, 3)
-	l.forgetFiles()
-	l, r := mustOpen(t, fs, Options{Config: c, RecoveryPoint: point})
-	if !r.Scanned || r.ScannedBytes == 0 || r.ScannedBytes > 200 {
-		t.Errorf("%+v", r)
-	}
-	_ = l
-}
-
 func TestSnapshotAndEpochsOfOthers(t *testing.T) {
 	fs := vfs.NewMem(1)
 	l, _ := mustOpen(t, fs, Options{})

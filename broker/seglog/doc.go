@@ -28,9 +28,14 @@
 // # Order of effects, and what survives a crash
 //
 // Append is one write at the end of the active segment; its bytes are durable after Flush, which moves the recovery
-// point. Before the recovery point nothing is scanned after a crash; from there on each batch's CRC is checked, and at
-// the first that is not whole the log ends: what follows is cut off. Between segments that no seal vouches for, a gap
-// in the offsets ends the log too. Recovery may crash and run again: it deletes from the end towards the cut.
+// point. After a crash each batch's CRC is checked from the recovery point on, and in the last megabyte before it
+// (recheckBytes); at the first that is not whole the log ends: what follows is cut off. Between segments that no seal
+// vouches for, a gap in the offsets ends the log too. Recovery may crash and run again: it deletes from the end towards
+// the cut.
+//
+// Damage further back, or that came after the start, is in nobody's way until it is read. Read gives the bytes as they
+// are: consumers check the CRC themselves. Followers refuse the batch (package partition), compaction leaves its segment
+// as it is, coordinators stop loading with an error: nothing writes it again under a new checksum.
 //
 // Derived files (indexes, snapshots, leader epochs) never keep a log from opening: they are made anew from the batches.
 //

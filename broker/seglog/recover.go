@@ -16,6 +16,7 @@ import (
 //  1. Seals are matched with the segments' sizes.
 //  2. After a clean stop with a seal for every byte of the last segment nothing is scanned. Otherwise batches are
 //     checked from the recovery point on: the newest of the checkpoint (not beyond a cut in the journal) and the seals.
+//     After an unclean stop the last recheckBytes before that are checked too, sealed or not: see recheck.go.
 //  3. At the first batch that is not whole, or a gap between segments, the log ends: later segments are deleted from
 //     the last on, then the segment is cut.
 //  4. Leader epochs and producers are brought up to the end.
@@ -60,6 +61,12 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 			if err := l.check(point, !js.ours, r); err != nil {
 				return err
 			}
+		}
+	}
+	if !r.Created && !o.Clean {
+		var err error
+		if point, err = l.recheck(point, !js.ours, r); err != nil {
+			return err
 		}
 	}
 	l.end = l.active().next
