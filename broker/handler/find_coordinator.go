@@ -23,7 +23,8 @@ const (
 const offsetsTopicWait = 5 * time.Second
 
 // findCoordinator answers FindCoordinator 0 to 6 (v4 many keys, KIP-699). The first request for a group creates the offsets
-// topic and waits for it. Transactions have no coordinator yet: COORDINATOR_NOT_AVAILABLE.
+// topic and waits for it. Transactions are not served: INVALID_REQUEST, as Kafka says of a kind of coordinator that is
+// switched off. Clients repeat COORDINATOR_NOT_AVAILABLE for ever, and end at this one with its message.
 func (h *Handler) findCoordinator(c *call, r kmsg.Request) *conn.Reply {
 	req := r.(*kmsg.FindCoordinatorRequest)
 	if req.CoordinatorType != groupCoordinator || c.image.TopicByName(coordinator.OffsetsTopic) != nil {
@@ -62,7 +63,7 @@ func findOne(v view, kind int8, key string) kmsg.FindCoordinatorResponseCoordina
 	switch kind {
 	case groupCoordinator:
 	case transactionCoordinator:
-		return refuse(kafka.CoordinatorNotAvailable, "transactions are not served")
+		return refuse(kafka.InvalidRequest, "transactions are not served")
 	default:
 		return refuse(kafka.InvalidRequest, "unknown coordinator type "+strconv.Itoa(int(kind)))
 	}
