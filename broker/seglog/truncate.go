@@ -110,23 +110,26 @@ func (l *Log) removeSegment(s *segment) error {
 // cutSegment makes position the end of a segment. When readers use it, they keep the old file: the part that stays is
 // copied to a new one.
 func (l *Log) cutSegment(s *segment, position int64, next kafka.Offset) error {
+	c, err := l.cutIndexes(s, position, next)
+	if err != nil {
+		c.idx = nil // made anew from the batches
+	}
 	l.loadMu.Lock()
 	l.mu.Lock()
 	used := s.refs > 0
 	if !used {
 		// New readers see only what stays.
-		s.size, s.next, s.idx, s.hasSeal = position, next, nil, false
+		s.size, s.next, s.hasSeal, s.suspect = position, next, false, false
+		s.idx, s.largest, s.largestAt, s.first = c.idx, c.largest, c.largestAt, c.first
 		l.end = next
 		l.hints.clear()
 	}
 	l.mu.Unlock()
 	l.loadMu.Unlock()
 	if used {
-		fresh, err := l.copySegment(s, position, next)
-		if err != nil {
+		if s, err = l.copySegment(s, position, next); err != nil {
 			return err
 		}
-		s = fresh
 	} else {
 		h, err := l.open(s, logFile)
 		if err != nil {
@@ -139,7 +142,10 @@ func (l *Log) cutSegment(s *segment, position int64, next kafka.Offset) error {
 		}
 	}
 	l.tailDirty = false
-	return l.loadIndexes(s) // anew: no seal vouches for less than the whole
+	if s.idx == nil {
+		return l.loadIndexes(s)
+	}
+	return l.truncateIndexFiles(s)
 }
 
 // cutDurably cuts a file. Without the fsync a crash could bring back what was cut, behind batches written since, and
