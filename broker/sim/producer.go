@@ -21,6 +21,7 @@ type producer struct {
 	values    []string // of the batch
 	finishing bool     // no new batch
 	lastBase  kafka.Offset
+	epoch     kafka.LeaderEpoch // the newest that it saw
 }
 
 const produceTimeout = time.Second
@@ -58,8 +59,10 @@ func (p *producer) send() {
 	leader := kafka.NoNode
 	if q := w.somebody(); q != nil {
 		if t := q.image.TopicByName(p.tp.Topic); t != nil {
-			if s := stateOf(t, p.tp.Partition); s != nil {
-				leader = s.Leader
+			// As clients do (KIP-320): metadata of an older leader epoch than was seen is not believed. A deposed leader does
+			// not know what its successor took in, and would call the next batch out of order.
+			if s := stateOf(t, p.tp.Partition); s != nil && s.LeaderEpoch >= p.epoch {
+				leader, p.epoch = s.Leader, s.LeaderEpoch
 			}
 		}
 	}
