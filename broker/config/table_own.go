@@ -14,5 +14,5 @@ var ownRows = []Def{
 	{Name: "fairlead.admin.address", Type: String, Default: text(""),
 		Doc: "HOST:PORT of the HTTP endpoint with metrics and health. Without it there is none."},
 	{Name: "fairlead.disk.reserve.bytes", Type: Long, Default: text("67108864"), Valid: atLeast(0),
-		Doc: "Free bytes of the file system below which the broker refuses writes. Reads, retention and deletes go on."},
+		Doc: "Free bytes of the file system below which the broker refuses writes, at most a twentieth of its size. Reads, retention and deletes go on."},
 }

@@ -2,6 +2,7 @@ package partition_test
 
 import (
 	"fmt"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -16,6 +17,15 @@ func TestAFullDiskRefusesAppendsAndHeals(t *testing.T) {
 	c := newCluster(t, 2, func(o *partition.Options) { o.ReserveBytes = 10_000 })
 	c.topic(0, 1)
 	b := c.brokers[0]
+	for _, b := range c.brokers { // more than partition.ReserveShare times the reserve
+		f, err := b.fs.OpenFile("ballast", os.O_RDWR|os.O_CREATE)
+		if err == nil {
+			err = f.Truncate(1 << 20)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	b.produce(partition.AcksLeader, "a")
 	c.settle(2)
 	b.fs.SetQuota(b.fs.Used() + 9_000)
@@ -34,7 +44,7 @@ func TestAFullDiskRefusesAppendsAndHeals(t *testing.T) {
 	b.fs.SetQuota(b.fs.Used() + 20)
 	wantCode(t, "no space", b.produce(partition.AcksLeader, "c").Code, kafka.KafkaStorageError)
 	b.fs.SetQuota(-1)
-	c.settle(40)
+	c.settle(80) // it stays shut for a second at least
 	// A follower's disk: it falls behind and comes back.
 	c.brokers[1].fs.SetQuota(c.brokers[1].fs.Used() + 20)
 	late := b.produce(partition.AcksAll, "d")

@@ -15,6 +15,7 @@ func (p *Partition) noteUnflushed(bytes int, now kafka.Elapsed) {
 		p.host.addDirty(p)
 	}
 	p.dirtyBytes += bytes
+	p.host.spend(bytes)
 	p.writtenBytes += int64(bytes)
 }
 

@@ -50,7 +50,7 @@ func (p *Partition) takeAnswer(a replica.Answer, records []byte) (kafka.ErrorCod
 	}
 	records, code := p.continuing(records)
 	if len(records) > 0 {
-		if p.host.full.Load() || p.host.offline() {
+		if p.host.space.full.Load() || p.host.offline() {
 			return kafka.KafkaStorageError, after{}
 		}
 		if err := p.appendFetched(records, a.Wall); err != nil {

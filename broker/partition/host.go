@@ -16,7 +16,7 @@ type host struct {
 	image atomic.Pointer[metadata.Image]
 
 	fenced  atomic.Bool             // this broker lost the quorum: it serves nothing as a leader
-	full    atomic.Bool             // appends are refused until there is space
+	space   space                   // whether appends are refused for lack of it
 	failure atomic.Pointer[Failure] // set once: the directory is offline
 
 	now atomic.Int64 // the last Elapsed that a tick came with

@@ -127,7 +127,7 @@ func (m *Manager) Failure() error {
 }
 
 // Full tells whether appends are refused for lack of space.
-func (m *Manager) Full() bool { return m.host.full.Load() }
+func (m *Manager) Full() bool { return m.host.space.full.Load() }
 
 // Progress tells how far Open is.
 func (m *Manager) Progress() Progress {

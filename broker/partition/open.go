@@ -64,6 +64,7 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 		m.progress.ScannedBytes += report.ScannedBytes
 		m.mu.Unlock()
 	})
+	m.host.checkSpace(0)
 	return errors.Join(failed...)
 }
 

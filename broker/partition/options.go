@@ -22,7 +22,8 @@ type Options struct {
 
 	// LagMax is replica.lag.time.max.ms.
 	LagMax time.Duration
-	// ReserveBytes is the free space below which appends are refused, before the disk runs full. 0: never.
+	// ReserveBytes is the free space below which appends are refused, before the disk runs full, at most 1/ReserveShare of the
+	// volume. 0: appends go on until the disk is full.
 	ReserveBytes int64
 
 	// ProducerExpiry is producer.id.expiration.ms. 0: never.

@@ -88,7 +88,7 @@ func (p *Partition) admit(r ProduceRequest) kafka.ErrorCode {
 	if code := p.machine.Admit(r.Acks == AcksAll); code != kafka.None {
 		return code
 	}
-	if p.host.full.Load() {
+	if p.host.space.full.Load() {
 		return kafka.KafkaStorageError
 	}
 	return kafka.None

@@ -23,7 +23,7 @@ func (m *Manager) Tick(now kafka.Elapsed) {
 	last := kafka.Elapsed(h.now.Swap(int64(now)))
 	if now.Sub(m.lastSpace) >= spaceEvery {
 		m.lastSpace = now
-		h.checkSpace()
+		h.checkSpace(now)
 	}
 	if now.Sub(last) > stall {
 		// After a pause of the whole process every follower looks late, while its fetch waits in a socket: leave one

@@ -187,15 +187,9 @@ func (d *Directory) Offline() error {
 	return d.offline
 }
 
-// LowSpace tells whether less than reserve bytes are free. A broker asks now and then, refuses produce while it is so,
-// and goes on reading, deleting and compacting, so that there is room to come back without help.
-func (d *Directory) LowSpace(reserve int64) (bool, error) {
-	free, err := d.fs.FreeSpace(d.dir)
-	if err != nil {
-		return false, err
-	}
-	return free < reserve, nil
-}
+// Space is the size of the directory's volume and what is left of it. A broker refuses to append while little is left, and
+// goes on reading, deleting and compacting, so that there is room to come back without help.
+func (d *Directory) Space() (vfs.Space, error) { return d.fs.Space(d.dir) }
 
 // Close gives the lock back.
 func (d *Directory) Close() error { return d.lock.Close() }

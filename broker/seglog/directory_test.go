@@ -66,11 +66,8 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("damaged checkpoint: %v", err)
 	}
 	fs.SetQuota(fs.Used() + 1000)
-	if low, err := d.LowSpace(1001); !low || err != nil {
-		t.Errorf("low space %v %v", low, err)
-	}
-	if low, err := d.LowSpace(1000); low || err != nil {
-		t.Errorf("low space %v %v", low, err)
+	if s, err := d.Space(); s.Free != 1000 || s.Total != fs.Used()+1000 || err != nil {
+		t.Errorf("space %+v %v, want 1000 free", s, err)
 	}
 }
 

@@ -201,9 +201,9 @@ func connConfig(n config.Network) conn.Config {
 
 // volume is the size of the file system of the data directory and what is free of it.
 func (s *Server) volume() (total, free int64) {
-	free, err := s.fs.FreeSpace(s.settings.broker().LogDir)
+	space, err := s.fs.Space(s.settings.broker().LogDir)
 	if err != nil {
 		return -1, -1
 	}
-	return -1, free
+	return space.Total, space.Free
 }

@@ -26,8 +26,8 @@ type FS interface {
 	RemoveAll(name string) error
 	// SyncDir makes the names in a folder durable.
 	SyncDir(dir string) error
-	// FreeSpace is the number of bytes that may still be written to the volume of a folder.
-	FreeSpace(dir string) (int64, error)
+	// Space is the size of the volume of a folder and what is left of it.
+	Space(dir string) (Space, error)
 	// Lock takes a file as a lock that one process holds until Close or its end; ErrLocked when another holds it.
 	Lock(name string) (io.Closer, error)
 }
@@ -54,6 +54,12 @@ type Entry struct {
 	Name  string
 	IsDir bool
 	Size  int64 // bytes; 0 for a folder
+}
+
+// Space describes a volume, in bytes.
+type Space struct {
+	Total int64 // its size
+	Free  int64 // what this process may still write to it
 }
 
 // Info describes a file or folder.

@@ -323,17 +323,17 @@ func (m *Mem) SyncDir(dir string) error {
 	return nil
 }
 
-// FreeSpace is what the quota leaves, 1 TiB without one.
-func (m *Mem) FreeSpace(dir string) (int64, error) {
+// Space is a volume of the quota, and of 1 TiB that is always free without one.
+func (m *Mem) Space(dir string) (Space, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.begin(OpStat, dir, 0); err != nil {
-		return 0, pathError("statfs", dir, err)
+		return Space{}, pathError("statfs", dir, err)
 	}
 	if m.quota < 0 {
-		return 1 << 40, nil
+		return Space{Total: 1 << 40, Free: 1 << 40}, nil
 	}
-	return max(0, m.quota-m.used), nil
+	return Space{Total: m.quota, Free: max(0, m.quota-m.used)}, nil
 }
 
 // Lock locks a name until Close or a crash.

@@ -78,12 +78,12 @@ func (osFS) SyncDir(dir string) error {
 	return err
 }
 
-func (osFS) FreeSpace(dir string) (int64, error) {
+func (osFS) Space(dir string) (Space, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("free space of %s: %w", dir, err)
+		return Space{}, fmt.Errorf("space of %s: %w", dir, err)
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
+	return Space{Total: int64(st.Blocks) * int64(st.Bsize), Free: int64(st.Bavail) * int64(st.Bsize)}, nil
 }
 
 // Lock uses flock: the lock belongs to the open file, so it also holds between two opens in one process.

@@ -88,9 +88,9 @@ func TestBothFileSystemsBehaveAlike(t *testing.T) {
 			l, err = c.fs.Lock(d + "/.lock")
 			must(err)
 			must(l.Close())
-			free, err := c.fs.FreeSpace(d)
-			if err != nil || free <= 0 {
-				t.Fatalf("free space %d %v", free, err)
+			space, err := c.fs.Space(d)
+			if err != nil || space.Free <= 0 || space.Total < space.Free {
+				t.Fatalf("space %+v %v", space, err)
 			}
 			must(c.fs.RemoveAll(d))
 			must(c.fs.RemoveAll(d))
@@ -264,15 +264,15 @@ func TestQuota(t *testing.T) {
 	if n != 2 || !IsFull(err) {
 		t.Fatalf("write beyond the quota: %d %v", n, err)
 	}
-	if free, _ := m.FreeSpace(""); free != 0 {
-		t.Errorf("free space %d", free)
+	want := func(when string, free int64) {
+		t.Helper()
+		if s, err := m.Space(""); err != nil || s != (Space{Total: 10, Free: free}) {
+			t.Errorf("%s: space %+v, %v, want %d of 10 free", when, s, err, free)
+		}
 	}
+	want("full", 0)
 	m.Remove("a")
-	if free, _ := m.FreeSpace(""); free != 0 {
-		t.Errorf("free space %d while the removed file is open", free)
-	}
+	want("while the removed file is open", 0)
 	f.Close()
-	if free, _ := m.FreeSpace(""); free != 10 {
-		t.Errorf("free space %d after the last close", free)
-	}
+	want("after the last close", 10)
 }
