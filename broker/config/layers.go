@@ -46,7 +46,6 @@ func (v Values) Clone() Values {
 type found struct {
 	def    *Def
 	value  string
-	isNull bool
 	source Source
 }
 
@@ -63,20 +62,6 @@ func (l Layers) brokerChain(d *Def) []found {
 	}
 	if d.Default != nil {
 		chain = append(chain, found{def: d, value: *d.Default, source: SourceTable})
-	}
-	return chain
-}
-
-// topicChain is the same for a topic setting, with what its broker synonyms give after the topic's own value.
-func (l Layers) topicChain(d *Def) []found {
-	var chain []found
-	if v, ok := l.Topic[d.Name]; ok {
-		chain = append(chain, found{def: d, value: v, source: SourceTopic})
-	}
-	for _, s := range d.Synonyms {
-		if b := BrokerDef(s.Name); b != nil {
-			chain = append(chain, l.brokerChain(b)...)
-		}
 	}
 	return chain
 }

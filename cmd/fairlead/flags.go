@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ func parseFlags(fs *flag.FlagSet, args []string, out io.Writer) ([]string, error
 	var rest []string
 	for {
 		if err := fs.Parse(args); err != nil {
-			if err == flag.ErrHelp {
+			if errors.Is(err, flag.ErrHelp) {
 				return nil, err
 			}
 			return nil, usageError(err.Error())

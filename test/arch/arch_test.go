@@ -2,9 +2,11 @@ package arch
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -132,6 +134,24 @@ func TestExceptionsAreUsed(t *testing.T) {
 		}
 		if !used {
 			t.Errorf("%s does not import %s: the exception can go", e.In, e.Package)
+		}
+	}
+}
+
+// docs/architecture.md has a row for every package, with its floor and kind.
+func TestArchitectureDocument(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[Kind]string{Pure: "pure", IO: "io", Core: "core", Shell: "shell"}
+	rows := len(regexp.MustCompile("(?m)^\\| \\d \\| `").FindAll(text, -1))
+	if rows != len(Floors) {
+		t.Errorf("the table has %d packages, there are %d", rows, len(Floors))
+	}
+	for name, f := range Floors {
+		if row := fmt.Sprintf("| %d | `%s` | %s | ", f.Level, name, kinds[f.Kind]); !strings.Contains(string(text), row) {
+			t.Errorf("no row begins with %q", row)
 		}
 	}
 }

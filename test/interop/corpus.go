@@ -8,8 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -52,9 +52,13 @@ func writeCorpus(file, source string) (*corpus, error) {
 
 // addTrees takes text of the Go distribution, as often as it needs to reach the size.
 func (c *corpus) addTrees(w io.Writer) error {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("find Go's sources: %w", err)
+	}
 	for before := int64(-1); c.size < corpusBytes && c.size > before; {
 		before = c.size
-		err := filepath.WalkDir(filepath.Join(runtime.GOROOT(), "src"), func(name string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "src"), func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || c.size >= corpusBytes {
 				return err
 			}

@@ -92,8 +92,8 @@ func runningPid(dir string, id int) (int, error) {
 		return 0, fmt.Errorf("read %s: %q is no process id", pidFile(dir, id), data)
 	}
 	// The id may have gone to another process since: a broker's command line names its settings file.
-	cmdline, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	if err != nil || !bytes.Contains(cmdline, []byte(ConfigFile(dir, id))) {
+	cmdline, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // not there: no such process
+	if !bytes.Contains(cmdline, []byte(ConfigFile(dir, id))) {
 		return 0, nil
 	}
 	return pid, nil
