@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,9 @@ func TestRefusedRecords(t *testing.T) {
 	// KAFKA-19148: a replica that is neither in sync nor eligible must not lead, however the ISR is set.
 	f("neither in ISR", change(SetLeader|SetISR, PartitionChange{Leader: 3, ISR: nodesOf(1, 3)}))
 	f("neither in ISR", change(SetLeader|SetISR|SetRecovery, PartitionChange{Leader: 3, ISR: nodesOf(3), Recovery: Recovered}))
+	f("holds no replica", change(SetAdding, PartitionChange{Adding: nodesOf(4)}))
+	f("both adds and removes", change(SetAdding|SetRemoving, PartitionChange{Adding: nodesOf(3), Removing: nodesOf(3)}))
+	f("to nothing", change(SetRemoving, PartitionChange{Removing: nodesOf(1, 2, 3)}))
 	f("go back", &ProducerIDsRecord{Next: 999})
 	func() {
 		defer func() {
@@ -106,6 +110,13 @@ func TestMinISR(t *testing.T) {
 	f(3, 3, set(DefaultBrokerConfig, "2"), set(TopicConfig("t"), "3"))
 	f(1, 1, set(TopicConfig("t"), "2"))
 	f(3, 1, set(BrokerConfig(1), "2"))
+}
+
+func TestMove(t *testing.T) {
+	p := Partition{Replicas: nodesOf(4, 2, 1, 3), Adding: nodesOf(4), Removing: nodesOf(1, 3)}
+	if !p.Moving() || !slices.Equal(p.Target(), nodesOf(4, 2)) || !slices.Equal(p.Original(), nodesOf(2, 1, 3)) || p.Factor() != 3 {
+		t.Errorf("%+v: moving %v, target %v, original %v, factor %d", p, p.Moving(), p.Target(), p.Original(), p.Factor())
+	}
 }
 
 func TestDeltaOfRecreation(t *testing.T) {

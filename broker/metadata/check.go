@@ -6,8 +6,8 @@ import (
 	"github.com/fairlead-io/fairlead/broker/kafka"
 )
 
-// check holds the invariants P1 to P4 of [Partition] for one change; before and change are nil for a new partition. P5
-// holds by construction.
+// check holds the invariants of [Partition] for one change; before and change are nil for a new partition. P5 holds by
+// construction.
 func (e *edit) check(te *topicEdit, n int32, before, after *Partition, change *PartitionChange) {
 	if reason := after.broken(); reason != "" {
 		e.violated("%s-%d: %s: %+v", te.topic.Name, n, reason, *after)
@@ -24,7 +24,7 @@ func (e *edit) check(te *topicEdit, n int32, before, after *Partition, change *P
 	}
 }
 
-// broken says which of the invariants P1 to P3 does not hold.
+// broken says which of the invariants P1 to P3 and P6 does not hold.
 func (p *Partition) broken() string {
 	switch {
 	case len(p.Replicas) == 0 || doubled(p.Replicas):
@@ -37,6 +37,12 @@ func (p *Partition) broken() string {
 		return "ISR and ELR overlap"
 	case p.Leader != kafka.NoNode && !p.InISR(p.Leader):
 		return "the leader is not in the ISR"
+	case doubled(p.Adding) || doubled(p.Removing) || !subset(p.Adding, p.Replicas) || !subset(p.Removing, p.Replicas):
+		return "a move names a broker twice, or one that holds no replica"
+	case slices.ContainsFunc(p.Adding, func(n kafka.NodeID) bool { return slices.Contains(p.Removing, n) }):
+		return "a move both adds and removes a broker"
+	case len(p.Adding) == len(p.Replicas) || len(p.Removing) == len(p.Replicas):
+		return "a move goes from nothing or to nothing"
 	}
 	return ""
 }

@@ -26,6 +26,7 @@ const (
 //	P3  Leader is in ISR, or NoNode.
 //	P4  A leader that a change names is in ISR ∪ ELR of the state before, unless the change sets Recovering (KAFKA-19148).
 //	P5  Epoch rises by one with every change; LeaderEpoch by one with every change that names a leader (or none).
+//	P6  Adding and Removing are disjoint subsets of Replicas, and neither is all of it.
 type Partition struct {
 	Replicas []kafka.NodeID // the first is the preferred leader
 	ISR      []kafka.NodeID // in-sync replicas, in the order of Replicas. Empty only when every member was lost
@@ -34,9 +35,11 @@ type Partition struct {
 	ELR []kafka.NodeID
 	// LastKnownELR is the replicas that were in ISR or ELR until they came back from an unclean stop while there was no leader.
 	// When ISR and ELR are empty, one of them is the most complete there is.
-	LastKnownELR     []kafka.NodeID
-	Adding, Removing []kafka.NodeID // of a running reassignment
-	Leader           kafka.NodeID   // NoNode when there is none
+	LastKnownELR []kafka.NodeID
+	// Adding and Removing are of a running move of replicas, empty when there is none. Replicas is meanwhile the target, in its
+	// order, and after it those that go.
+	Adding, Removing []kafka.NodeID
+	Leader           kafka.NodeID // NoNode when there is none
 	LeaderEpoch      kafka.LeaderEpoch
 	Epoch            kafka.PartitionEpoch
 	Recovery         RecoveryState
@@ -53,6 +56,26 @@ func (p *Partition) InISR(n kafka.NodeID) bool { return slices.Contains(p.ISR, n
 
 // InELR tells whether a broker is an eligible leader replica outside the ISR.
 func (p *Partition) InELR(n kafka.NodeID) bool { return slices.Contains(p.ELR, n) }
+
+// Moving tells whether a move of replicas is under way.
+func (p *Partition) Moving() bool { return len(p.Adding)+len(p.Removing) > 0 }
+
+// Target is the replicas that there will be when a running move is over; else, all.
+func (p *Partition) Target() []kafka.NodeID { return except(p.Replicas, p.Removing) }
+
+// Original is the replicas to which a running move goes back when it is cancelled; else, all.
+func (p *Partition) Original() []kafka.NodeID { return except(p.Replicas, p.Adding) }
+
+// Factor is the replication factor: while a move runs, that of before. What min.insync.replicas can demand goes by it, since
+// the replicas that are added are no help yet.
+func (p *Partition) Factor() int { return len(p.Replicas) - len(p.Adding) }
+
+func except(list, out []kafka.NodeID) []kafka.NodeID {
+	if len(out) == 0 {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(n kafka.NodeID) bool { return slices.Contains(out, n) })
+}
 
 // Equal compares everything.
 func (p *Partition) Equal(q *Partition) bool {
