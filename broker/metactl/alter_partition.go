@@ -23,7 +23,8 @@ import (
 //	the new ISR is a set of replicas with itself  INVALID_REQUEST
 //	the recovery state does not go back           INVALID_REQUEST
 //	every member is eligible and of this epoch    INELIGIBLE_REPLICA
-//	the change does not elect another leader      NEW_LEADER_ELECTED; the change is made
+//	it neither elects another leader nor ends a
+//	move, which raises the leader epoch           NEW_LEADER_ELECTED; the change is made
 func (t *turn) alterPartition(req *kmsg.AlterPartitionRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.AlterPartitionResponse)
 	node := kafka.NodeID(req.BrokerID)
@@ -38,15 +39,13 @@ func (t *turn) alterPartition(req *kmsg.AlterPartitionRequest) kmsg.Response {
 		out.Topic, out.TopidID = rt.Topic, rt.TopicID
 		for _, rp := range rt.Partitions {
 			tp := kafka.TopicIDPartition{TopicID: rt.TopicID, Partition: rp.Partition}
-			var rec *metadata.PartitionChange
+			var records []metadata.Record
 			answer, code := metadata.Partition{}, kafka.InvalidRequest
 			if !seen[tp] {
 				seen[tp] = true
-				answer, rec, code = t.alterISR(node, tp, rp)
+				answer, records, code = t.alterISR(node, tp, rp)
 			}
-			if rec != nil {
-				batch = append(batch, rec)
-			}
+			batch = append(batch, records...)
 			out.Partitions = append(out.Partitions, alteredISR(rp.Partition, answer, code))
 		}
 		resp.Topics = append(resp.Topics, out)
@@ -55,8 +54,9 @@ func (t *turn) alterPartition(req *kmsg.AlterPartitionRequest) kmsg.Response {
 	return resp
 }
 
-// alterISR is the partition after the change, and the record of the change, if any.
-func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.AlterPartitionRequestTopicPartition) (metadata.Partition, *metadata.PartitionChange, kafka.ErrorCode) {
+// alterISR is the partition after the change, and the records of the change. One that ends a move takes two: the leader after
+// it may have joined the ISR only now (P4).
+func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.AlterPartitionRequestTopicPartition) (metadata.Partition, []metadata.Record, kafka.ErrorCode) {
 	none := metadata.Partition{}
 	topic := t.image.TopicByID(tp.TopicID)
 	if topic == nil {
@@ -74,14 +74,17 @@ func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.
 	x.setISR(ordered(ref.Replicas, isr))
 	x.after.Recovery = metadata.RecoveryState(rp.LeaderRecoveryState)
 	x.elect()
-	rec := x.done()
-	if rec != nil {
-		x.after.Epoch++
+	var records []metadata.Record
+	after := x.finish(&records)
+	if after.Moving() {
+		x = t.change(partitionRef{topic, tp, after}, nil)
+		x.settle()
+		after = x.finish(&records)
 	}
-	if x.after.Leader != leader {
-		return none, rec, kafka.NewLeaderElected
+	if after.Leader != leader || after.LeaderEpoch != ref.LeaderEpoch {
+		return none, records, kafka.NewLeaderElected
 	}
-	return *x.after, rec, kafka.None
+	return *after, records, kafka.None
 }
 
 func (t *turn) judgeISR(leader kafka.NodeID, ref partitionRef, rp kmsg.AlterPartitionRequestTopicPartition) ([]kafka.NodeID, kafka.ErrorCode) {

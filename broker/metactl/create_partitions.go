@@ -46,9 +46,7 @@ func (t *turn) grow(rt kmsg.CreatePartitionsRequestTopic, created *int) *refusal
 	if *created+added > maxNewPartitions {
 		return refused(kafka.PolicyViolation, "One request can create at most %d partitions.", maxNewPartitions)
 	}
-	first := topic.Partition(0)
-	// The replicas that stay when a move is over.
-	replicas := len(first.Replicas) - len(first.Removing)
+	replicas := topic.Partition(0).Factor()
 	var assignment [][]kafka.NodeID
 	if rt.Assignment != nil {
 		if len(rt.Assignment) != added {

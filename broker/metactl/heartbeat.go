@@ -96,7 +96,7 @@ func (t *turn) leave(gone ...kafka.NodeID) {
 	t.each(func(ref partitionRef) *metadata.PartitionChange {
 		concerned := false
 		for _, n := range gone {
-			concerned = concerned || ref.InISR(n)
+			concerned = concerned || ref.InISR(n) || ref.Moving() && ref.HasReplica(n)
 		}
 		if !concerned {
 			return nil
@@ -105,7 +105,7 @@ func (t *turn) leave(gone ...kafka.NodeID) {
 		for _, n := range gone {
 			x.drop(n)
 		}
-		x.elect()
+		x.settle()
 		return x.done()
 	})
 }
@@ -121,7 +121,7 @@ func (t *turn) unfence(b *metadata.Broker) {
 			return nil
 		}
 		x := t.change(ref, nil)
-		x.elect()
+		x.settle()
 		if x.after.Leader == kafka.NoNode {
 			x.recover()
 		}

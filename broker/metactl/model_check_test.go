@@ -19,17 +19,20 @@ func (m *model) elected() {
 			continue
 		}
 		m.trackElectable(d.Before, d.After)
+		m.trackMove(d.Before, d.After)
 		if d.After.Leader == d.Before.Leader {
 			continue
 		}
-		if d.After.LeaderEpoch != d.Before.LeaderEpoch+1 {
+		// One entry may change a leader and end a move.
+		if rise := d.After.LeaderEpoch - d.Before.LeaderEpoch; rise < 1 || rise > 2 {
 			m.fail("a new leader has leader epoch %d after %d", d.After.LeaderEpoch, d.Before.LeaderEpoch)
 		}
 		if d.After.Leader == kafka.NoNode || !m.brokers[d.After.Leader].up {
 			continue // a dead process that nobody missed yet leads nothing
 		}
 		log := m.brokers[d.After.Leader].log
-		if !d.Before.InISR(d.After.Leader) && !d.Before.InELR(d.After.Leader) && m.c.rules.CleanElection {
+		inSync := d.Before.InISR(d.After.Leader) || d.Before.InELR(d.After.Leader) || slices.Contains(m.joining, d.After.Leader)
+		if !inSync && m.c.rules.CleanElection {
 			// Every member of ISR and ELR lost records: what is left is what the most complete log has.
 			if len(d.Before.ISR)+len(d.Before.ELR) > 0 {
 				m.fail("an unclean election with ISR %v and ELR %v, though it is not allowed", d.Before.ISR, d.Before.ELR)
@@ -53,7 +56,7 @@ func (m *model) trackElectable(before, after *metadata.Partition) {
 	for n := range m.brokers {
 		id := kafka.NodeID(n)
 		switch {
-		case len(after.ISR) >= m.minISR:
+		case len(after.ISR) >= m.minInSync(after) || !after.HasReplica(id):
 			m.brokers[n].electable = false
 		case before.InISR(id) && !after.InISR(id) && m.brokers[n].previous == m.brokers[n].epoch || m.brokers[n].up && before.InISR(id) && !after.InISR(id):
 			m.brokers[n].electable = true
@@ -65,6 +68,7 @@ func (m *model) trackElectable(before, after *metadata.Partition) {
 func (m *model) check() {
 	topic, p := m.partition()
 	i := m.image()
+	m.checkMove(p)
 	if p.Leader != kafka.NoNode && !i.Eligible(p.Leader) {
 		m.fail("broker %d leads and is fenced or stopping", p.Leader)
 	}
@@ -82,7 +86,7 @@ func (m *model) check() {
 	if len(p.ISR) > 1 && !allOf(p.ISR, i.Eligible) {
 		m.fail("the ISR has a member that is fenced or stopping: %s", describePartition(p))
 	}
-	if len(p.ELR) > 0 && len(p.ISR) >= i.MinISR(topic.Name, len(p.Replicas)) {
+	if len(p.ELR) > 0 && len(p.ISR) >= i.MinISR(topic.Name, p.Factor()) {
 		m.fail("there is an ELR although the ISR is large enough: %s", describePartition(p))
 	}
 }

@@ -19,7 +19,10 @@ type model struct {
 	*world
 	rnd     *rand.Rand
 	minISR  int
-	brokers [3]modelBroker
+	brokers [4]modelBroker
+	// The replicas before the running move, and the last wish, told naively.
+	original, wish []kafka.NodeID
+	joining        []kafka.NodeID // by the AlterPartition that is being delivered
 	// committed is the prefix of the log that clients were told is stored.
 	committed []int
 	next      int
@@ -53,13 +56,15 @@ func runModel(t *testing.T, seed uint64, rules Rules) *model {
 	}
 	m.pass(0)
 	m.create(placedTopic("t", [][]int32{{0, 1, 2}}, fmt.Sprintf("min.insync.replicas=%d", m.minISR)))
-	for range 250 {
+	m.wish = []kafka.NodeID{0, 1, 2}
+	for range 300 {
 		m.step()
 		m.check()
 		if m.broken != "" {
-			break
+			return m
 		}
 	}
+	m.calm()
 	return m
 }
 
@@ -97,10 +102,10 @@ func commonPrefix(a, b []int) int {
 }
 
 func (m *model) step() {
-	n := m.rnd.IntN(3)
+	n := m.rnd.IntN(len(m.brokers))
 	b := &m.brokers[n]
 	m.pass(time.Duration(m.rnd.IntN(400)) * time.Millisecond)
-	switch m.rnd.IntN(20) {
+	switch m.rnd.IntN(21) {
 	case 0, 1, 2, 3:
 		m.produce()
 	case 4, 5, 6, 7:
@@ -159,6 +164,8 @@ func (m *model) step() {
 				m.fail("a heartbeat of an earlier registration of broker %d is taken for one of its own", n)
 			}
 		}
+	case 20:
+		m.move()
 	case 19: // another process claims the id
 		if b.up && m.image().Eligible(kafka.NodeID(n)) {
 			req := registration(int32(n), "other", "other", -1)
@@ -201,7 +208,7 @@ func (m *model) heartbeatOf(n int, stop bool) *kmsg.BrokerHeartbeatResponse {
 
 func (m *model) report(n int) {
 	topic := m.image().TopicByName("t")
-	if topic == nil || topic.Partition(0).Leader != kafka.NoNode {
+	if topic == nil || topic.Partition(0).Leader != kafka.NoNode || !topic.Partition(0).HasReplica(kafka.NodeID(n)) {
 		return
 	}
 	b := &m.brokers[n]
@@ -228,7 +235,7 @@ func (m *model) produce() {
 // replicate has a follower fetch all that the leader has.
 func (m *model) replicate(n int) {
 	_, p := m.partition()
-	if p.Leader == kafka.NoNode || p.Leader == kafka.NodeID(n) || !m.brokers[n].up || !m.brokers[p.Leader].up {
+	if p.Leader == kafka.NoNode || p.Leader == kafka.NodeID(n) || !m.brokers[n].up || !m.brokers[p.Leader].up || !p.HasReplica(kafka.NodeID(n)) {
 		return
 	}
 	m.brokers[n].log = slices.Clone(m.brokers[p.Leader].log)
@@ -238,7 +245,7 @@ func (m *model) replicate(n int) {
 // advance moves the high watermark to what every member of the ISR has, if there are enough.
 func (m *model) advance() {
 	_, p := m.partition()
-	if len(p.ISR) < m.minISR {
+	if len(p.ISR) < m.minInSync(p) {
 		return
 	}
 	leader := m.brokers[p.Leader].log
@@ -277,7 +284,7 @@ func (m *model) alter(n int) {
 	isr := slices.Clone(p.ISR)
 	if p.InISR(kafka.NodeID(n)) {
 		isr = without(isr, kafka.NodeID(n))
-	} else if slices.Equal(m.brokers[n].log, m.brokers[p.Leader].log) {
+	} else if p.HasReplica(kafka.NodeID(n)) && slices.Equal(m.brokers[n].log, m.brokers[p.Leader].log) {
 		isr = append(isr, kafka.NodeID(n))
 	}
 	req := kmsg.NewPtrAlterPartitionRequest()
@@ -300,7 +307,12 @@ func (m *model) alter(n int) {
 }
 
 func (m *model) deliver(req *kmsg.AlterPartitionRequest, when string) {
+	m.joining = nil
+	for _, e := range req.Topics[0].Partitions[0].NewEpochISR {
+		m.joining = append(m.joining, kafka.NodeID(e.BrokerID))
+	}
 	resp := decide[*kmsg.AlterPartitionResponse](m.world, req)
+	defer func() { m.joining = nil }()
 	m.noteState("AlterPartition of %d arrives %s: %+v", req.BrokerID, when, resp.ErrorCode)
 }
 

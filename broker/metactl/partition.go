@@ -57,7 +57,7 @@ func (t *turn) change(ref partitionRef, may func(kafka.NodeID) bool) *transition
 func (x *transition) setISR(isr []kafka.NodeID) {
 	p := x.after
 	var elr []kafka.NodeID
-	if x.t.c.rules.EligibleReplicas && len(isr) < x.t.image.MinISR(x.ref.topic.Name, len(p.Replicas)) {
+	if x.t.c.rules.EligibleReplicas && len(isr) < x.t.image.MinISR(x.ref.topic.Name, p.Factor()) {
 		for _, n := range p.Replicas {
 			if (p.InISR(n) || p.InELR(n)) && !slices.Contains(isr, n) {
 				elr = append(elr, n)
@@ -144,8 +144,11 @@ func (x *transition) setLeader(n kafka.NodeID) {
 	x.t.countLeader(x.after.Leader, -1)
 	x.t.countLeader(n, +1)
 	x.after.Leader = n
-	x.after.LeaderEpoch++
+	x.raiseEpoch()
 }
+
+// raiseEpoch makes the leader epoch the next, once in a transition.
+func (x *transition) raiseEpoch() { x.after.LeaderEpoch = x.ref.LeaderEpoch + 1 }
 
 // done is the record of the transition, nil when nothing changed.
 func (x *transition) done() *metadata.PartitionChange {
@@ -158,6 +161,15 @@ func (x *transition) done() *metadata.PartitionChange {
 		c.Recovery = metadata.Recovering
 	}
 	return c
+}
+
+// finish adds the record of the transition to records, and is the partition that it makes.
+func (x *transition) finish(records *[]metadata.Record) *metadata.Partition {
+	if c := x.done(); c != nil {
+		*records = append(*records, c)
+		x.after.Epoch++
+	}
+	return x.after
 }
 
 // leaderships counts what each broker leads, of the cluster by one walk over the image for a whole turn, and of the topic

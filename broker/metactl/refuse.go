@@ -27,6 +27,10 @@ func refuse(req kmsg.Request, code kafka.ErrorCode) kmsg.Response {
 		resp.ErrorCode = int16(code)
 	case *kmsg.ElectLeadersResponse:
 		resp.ErrorCode = int16(code)
+	case *kmsg.AlterPartitionAssignmentsResponse:
+		resp.ErrorCode, resp.ErrorMessage = message.fields()
+	case *kmsg.ListPartitionReassignmentsResponse:
+		resp.ErrorCode, resp.ErrorMessage = message.fields()
 	case *kmsg.CreateTopicsResponse:
 		for _, rt := range req.(*kmsg.CreateTopicsRequest).Topics {
 			resp.Topics = append(resp.Topics, refusedTopic(rt.Topic, message))

@@ -49,7 +49,7 @@ func (t *turn) register(req *kmsg.BrokerRegistrationRequest) kmsg.Response {
 			} else {
 				x.drop(node)
 			}
-			x.elect()
+			x.settle()
 			return x.done()
 		})
 	}

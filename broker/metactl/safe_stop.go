@@ -82,7 +82,7 @@ func stopConcern(i *metadata.Image, topic string, p *metadata.Partition, stoppin
 	}
 	stays := func(n kafka.NodeID) bool { return !slices.Contains(stopping, n) }
 	staysUp := func(n kafka.NodeID) bool { return stays(n) && i.Eligible(n) }
-	minISR := i.MinISR(topic, len(p.Replicas))
+	minISR := i.MinISR(topic, p.Factor())
 	inSync, spare := len(filter(p.ISR, staysUp)), len(p.Replicas)-1
 	electable := inSync + len(filter(p.ELR, staysUp))
 	switch {

@@ -16,6 +16,7 @@ type soft struct {
 	// replica. Both follow the deltas.
 	leaderless partitionSet
 	misled     map[kafka.NodeID]*partitionSet
+	moving     partitionSet // partitions of the committed image whose replicas move
 	recoveries map[kafka.TopicIDPartition]*recovery
 	ticked     kafka.Elapsed // when Tick was last called
 	moved      kafka.Elapsed // when leaderships were last moved back
@@ -35,8 +36,8 @@ type contact struct {
 
 // cursors are where the bounded walks of Tick go on.
 type cursors struct {
-	leaderless string
-	misled     map[kafka.NodeID]string
+	leaderless, moving string
+	misled             map[kafka.NodeID]string
 }
 
 func newSoft(image *metadata.Image, now kafka.Elapsed) soft {
@@ -82,6 +83,12 @@ func (s *soft) note(d metadata.Delta) {
 func (s *soft) place(tp kafka.TopicIDPartition, before, after *metadata.Partition) {
 	if before != nil && before.Leader == kafka.NoNode {
 		s.leaderless.remove(tp)
+	}
+	if before != nil && before.Moving() {
+		s.moving.remove(tp)
+	}
+	if after != nil && after.Moving() {
+		s.moving.insert(tp)
 	}
 	if before != nil && before.Leader != before.Replicas[0] {
 		s.misled[before.Replicas[0]].remove(tp)

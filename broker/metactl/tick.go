@@ -27,6 +27,7 @@ func (t *turn) tick() {
 		t.fenceSilent()
 	}
 	t.recoverLeaderless()
+	t.finishMoves()
 	if !t.c.options.RebalanceDisabled {
 		t.moveLeadersBack()
 	}
@@ -77,7 +78,7 @@ func (t *turn) recoverLeaderless() {
 			return true
 		}
 		x := t.change(ref, nil)
-		x.elect()
+		x.settle()
 		if x.after.Leader == kafka.NoNode {
 			x.recover()
 		}

@@ -95,7 +95,7 @@ func (s *script) run(line string) string {
 		"new": s.reset, "register": s.register, "heartbeat": s.beat, "unregister": s.unregister, "create": s.createTopic,
 		"delete": s.delete, "grow": s.grow, "isr": s.alterISR, "elect": s.elect, "ends": s.ends, "config": s.alterConfig,
 		"suspect": s.suspect, "tick": s.pass, "show": s.show, "start": s.startAll, "producer-ids": s.producerIDs,
-		"stop-check": s.stopCheck,
+		"stop-check": s.stopCheck, "move": s.move, "moves": s.moves,
 	}
 	verb, ok := verbs[fields[0]]
 	if !ok {
@@ -143,12 +143,18 @@ func (s *script) has(word string) bool {
 }
 
 func (s *script) partition(text string) (*metadata.Topic, int32) {
-	at := strings.LastIndexByte(text, '-')
-	topic := s.image().TopicByName(text[:at])
+	name, n := s.names(text)
+	topic := s.image().TopicByName(name)
 	if topic == nil {
 		s.t.Fatalf("no topic %s", text)
 	}
-	return topic, lists(text[at+1:])[0][0]
+	return topic, n
+}
+
+// names reads TOPIC-N.
+func (s *script) names(text string) (topic string, partition int32) {
+	at := strings.LastIndexByte(text, '-')
+	return text[:at], lists(text[at+1:])[0][0]
 }
 
 // lists reads 0,1/1,2.

@@ -65,6 +65,10 @@ func (t *turn) decide(req kmsg.Request) kmsg.Response {
 		return t.alterConfigs(req)
 	case *kmsg.ElectLeadersRequest:
 		return t.electLeaders(req)
+	case *kmsg.AlterPartitionAssignmentsRequest:
+		return t.reassign(req)
+	case *kmsg.ListPartitionReassignmentsRequest:
+		return t.listReassignments(req)
 	case *LogEndsRequest:
 		return t.logEnds(req)
 	}
@@ -74,7 +78,7 @@ func (t *turn) decide(req kmsg.Request) kmsg.Response {
 // Decides tells whether a request is a command of the controller.
 func Decides(key int16) bool {
 	switch key {
-	case 19, 20, 33, 37, 43, 44, 56, 62, 63, 64, 67, LogEndsKey:
+	case 19, 20, 33, 37, 43, 44, 45, 46, 56, 62, 63, 64, 67, LogEndsKey:
 		return true
 	}
 	return false
