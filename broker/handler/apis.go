@@ -32,6 +32,8 @@ var apis = []struct {
 	{kmsg.CreatePartitions, (*Handler).createPartitions},
 	{kmsg.DeleteGroups, (*Handler).group},
 	{kmsg.ElectLeaders, (*Handler).electLeaders},
+	{kmsg.AlterPartitionAssignments, (*Handler).reassign},
+	{kmsg.ListPartitionReassignments, (*Handler).listReassignments},
 	{kmsg.IncrementalAlterConfigs, (*Handler).incrementalAlterConfigs},
 	{kmsg.OffsetDelete, (*Handler).group},
 	{kmsg.DescribeQuorum, (*Handler).describeQuorum},

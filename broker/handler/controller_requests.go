@@ -107,6 +107,28 @@ func (h *Handler) electLeaders(c *call, r kmsg.Request) *conn.Reply {
 	})
 }
 
+// reassign answers AlterPartitionReassignments 0 and 1 (KIP-455; v1 may forbid another replication factor, KIP-860; a request of
+// v0 decodes as one that allows it).
+func (h *Handler) reassign(c *call, r kmsg.Request) *conn.Reply {
+	req := r.(*kmsg.AlterPartitionAssignmentsRequest)
+	return h.forward(c, req, req.TimeoutMillis, func(code kafka.ErrorCode, message string) kmsg.Response {
+		resp := kmsg.NewPtrAlterPartitionAssignmentsResponse()
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &message
+		return resp
+	})
+}
+
+// listReassignments answers ListPartitionReassignments 0. The controller answers, so that a move that was just begun or
+// cancelled through another broker is seen.
+func (h *Handler) listReassignments(c *call, r kmsg.Request) *conn.Reply {
+	req := r.(*kmsg.ListPartitionReassignmentsRequest)
+	return h.forward(c, req, req.TimeoutMillis, func(code kafka.ErrorCode, message string) kmsg.Response {
+		resp := kmsg.NewPtrListPartitionReassignmentsResponse()
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &message
+		return resp
+	})
+}
+
 // controllerTimeout is for requests that carry no time limit of their own.
 const controllerTimeout = 30_000
 

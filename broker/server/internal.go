@@ -17,6 +17,7 @@ import (
 // does not lead says so.
 var controllerAPIs = []kmsg.Key{
 	kmsg.CreateTopics, kmsg.DeleteTopics, kmsg.AlterConfigs, kmsg.CreatePartitions, kmsg.ElectLeaders, kmsg.IncrementalAlterConfigs,
+	kmsg.AlterPartitionAssignments, kmsg.ListPartitionReassignments,
 	kmsg.DescribeQuorum, kmsg.AlterPartition, kmsg.BrokerRegistration, kmsg.BrokerHeartbeat, kmsg.UnregisterBroker, kmsg.AllocateProducerIDs,
 }
 
