@@ -44,7 +44,9 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 			m.doomed = append(m.doomed, doomedDir{name: f.Name})
 		}
 	}
+	m.mu.Lock()
 	m.progress.Total = len(live)
+	m.mu.Unlock()
 	var mu sync.Mutex
 	var failed []error
 	m.host.o.Each(len(live), func(i int) {
