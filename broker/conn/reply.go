@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Releaser gives something back, exactly once.
@@ -56,6 +58,29 @@ type Reply struct {
 	cause    error
 	throttle time.Duration
 	notify   func()
+
+	timer    Timer
+	key      kmsg.Key
+	received time.Time
+}
+
+// Timer is told how long requests took.
+type Timer interface {
+	// Replied is called once for each reply, by whoever completes it: took is from the last byte of the request to the completed reply.
+	Replied(key kmsg.Key, took time.Duration)
+}
+
+// Time has t told when the reply to req is complete; at once if it is. It is called at most once, before the reply is handed on.
+func (r *Reply) Time(req *Request, t Timer) {
+	r.mu.Lock()
+	complete := r.outcome != Undecided
+	if !complete {
+		r.timer, r.key, r.received = t, req.Header.Key, req.ReceivedAt
+	}
+	r.mu.Unlock()
+	if complete {
+		t.Replied(req.Header.Key, time.Since(req.ReceivedAt))
+	}
 }
 
 // Answer is a complete reply of one frame, size included (see wire.AppendResponse). The bytes are the reply's from now on.
@@ -111,7 +136,11 @@ func (r *Reply) complete(o Outcome, chunks []Chunk, cause error) {
 	r.outcome, r.chunks, r.cause = o, chunks, cause
 	notify := r.notify
 	r.notify = nil
+	timer := r.timer
 	r.mu.Unlock()
+	if timer != nil {
+		timer.Replied(r.key, time.Since(r.received))
+	}
 	if notify != nil {
 		notify()
 	}
