@@ -18,6 +18,9 @@ func (f *fetchCall) finish() []conn.Chunk {
 			p.result.Slice.Release()
 			continue
 		}
+		if n := p.result.Slice.Len; n > 0 && f.replica == kafka.NoNode {
+			p.target.Served(n)
+		}
 		out := p.encoded()
 		if out.Code == kafka.NotLeaderOrFollower || out.Code == kafka.FencedLeaderEpoch {
 			hints.add(v, out.Leader)
