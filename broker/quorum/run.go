@@ -25,7 +25,8 @@ type Runner struct {
 	clock func() kafka.Elapsed
 	inbox chan item
 
-	status atomic.Pointer[Status]
+	status  atomic.Pointer[Status]
+	movedAt atomic.Int64 // an Elapsed
 	// The loop's alone:
 	refreshedAt kafka.Elapsed
 	observe     func(Fact)
@@ -52,6 +53,7 @@ func OpenRunner(o Options, clock func() kafka.Elapsed) (*Runner, error) {
 		return nil, err
 	}
 	r.refresh(clock())
+	r.movedAt.Store(int64(clock()))
 	return r, nil
 }
 
@@ -97,6 +99,7 @@ func (r *Runner) round(timer *time.Timer) {
 		break
 	}
 	now := r.clock()
+	r.movedAt.Store(int64(now))
 	r.node.Tick(now)
 	r.node.Process(now)
 	now = r.clock()
@@ -149,6 +152,9 @@ func (r *Runner) refresh(now kafka.Elapsed) {
 
 // Status describes the quorum as of at most one tick ago.
 func (r *Runner) Status() Status { return *r.status.Load() }
+
+// MovedAt is when the loop last came round: at most the election timeout ago, unless it is stuck, as on a disk that does not answer.
+func (r *Runner) MovedAt() kafka.Elapsed { return kafka.Elapsed(r.movedAt.Load()) }
 
 // Submit asks for the decision of cmd: see [Node.Submit]. done is called once, from the loop or from here; it must not block.
 func (r *Runner) Submit(cmd any, done func(reply any, err error)) {
