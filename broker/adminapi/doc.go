@@ -5,7 +5,8 @@
 // (package metactl). Field names are part of the interface between releases: they are added, never renamed.
 // Times are milliseconds since the Unix epoch, sizes are bytes.
 //
-//	GET /healthz             the process is alive: 200, no body
+//	GET /healthz             [Health]; 200 while no loop of the process is stuck, otherwise 503: only a new process helps then.
+//	                         A broker that recovers, waits or cannot reach the quorum is alive
 //	GET /readyz              [Readiness]; 200 when ready, otherwise 503
 //	GET /safe-to-stop?ids=1  [Verdict] on stopping these brokers together; asked of any broker, answered by the quorum leader
 //	GET /load                [Load] of this broker

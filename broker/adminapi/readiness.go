@@ -13,6 +13,12 @@ const (
 	OutOfQuorum Phase = "out-of-quorum"
 )
 
+// Health is whether the process is alive.
+type Health struct {
+	Healthy bool   `json:"healthy"`
+	Reason  string `json:"reason,omitempty"`
+}
+
 // Readiness is whether a broker serves, and if not, what it is doing. A recovering broker is healthy: it must not be
 // killed for being slow, only for standing still.
 type Readiness struct {

@@ -26,6 +26,10 @@ type Verdict struct {
 	Blocks []Block `json:"blocks,omitempty"`
 	// Total counts blocks, those left out of Blocks too.
 	Total int `json:"total"`
+	// Unavoidable are partitions that lose something whenever any of their brokers stops, since they have too few replicas. They
+	// forbid nothing, waiting would not help; at most MaxBlocks of UnavoidableTotal.
+	Unavoidable      []Block `json:"unavoidable,omitempty"`
+	UnavoidableTotal int     `json:"unavoidableTotal"`
 }
 
 // MaxBlocks bounds the blocks in one verdict.

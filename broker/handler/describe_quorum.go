@@ -38,6 +38,17 @@ func (h *Handler) describeQuorum(c *call, r kmsg.Request) *conn.Reply {
 	})
 }
 
+// NewDescribeQuorumRequest asks for what DescribeQuorum tells.
+func NewDescribeQuorumRequest() *kmsg.DescribeQuorumRequest {
+	p := kmsg.NewDescribeQuorumRequestTopicPartition()
+	t := kmsg.NewDescribeQuorumRequestTopic()
+	t.Topic, t.Partitions = metadataTopicName, append(t.Partitions, p)
+	req := kmsg.NewPtrDescribeQuorumRequest()
+	req.SetVersion(req.MaxVersion())
+	req.Topics = append(req.Topics, t)
+	return req
+}
+
 // DescribeQuorum is the leader's answer.
 func DescribeQuorum(s quorum.Status, image *metadata.Image, clock Clock, req *kmsg.DescribeQuorumRequest) *kmsg.DescribeQuorumResponse {
 	resp := kmsg.NewPtrDescribeQuorumResponse()

@@ -22,7 +22,16 @@ func (s *Server) adminHandler() http.Handler {
 	registry.MustRegister(newCollector(s), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		reason := s.stuck(s.clock.Elapsed())
+		status := http.StatusOK
+		if reason != "" {
+			status = http.StatusServiceUnavailable
+		}
+		writeJSON(w, status, adminapi.Health{Healthy: reason == "", Reason: reason})
+	})
+	mux.HandleFunc("GET /safe-to-stop", s.answerSafeToStop)
+	mux.HandleFunc("GET /load", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.load()) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		r := s.readiness()
 		status := http.StatusOK

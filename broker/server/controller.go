@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fairlead-io/fairlead/broker/handler"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metactl"
 	"github.com/fairlead-io/fairlead/broker/metadata"
@@ -26,6 +27,7 @@ type controllerClient struct {
 	quorum *quorum.Runner
 	peers  *peers
 	images *images
+	clock  clock
 }
 
 // Status is what this broker knows of the quorum.
@@ -53,6 +55,9 @@ func (c *controllerClient) once(ctx context.Context, req kmsg.Request) (kmsg.Res
 		return nil, &quorum.NotLeaderError{Leader: kafka.NoNode}
 	}
 	if leader == c.self {
+		if q, ok := req.(*kmsg.DescribeQuorumRequest); ok {
+			return c.describe(q)
+		}
 		return c.decide(ctx, req)
 	}
 	client := c.peers.client(leader)
@@ -73,6 +78,15 @@ func (c *controllerClient) once(ctx context.Context, req kmsg.Request) (kmsg.Res
 	}
 	c.images.Await(ctx, func(i *metadata.Image) bool { return i.Version() >= index })
 	return resp, nil
+}
+
+// describe is this broker's own answer to DescribeQuorum, which the controller does not decide: the quorum's node knows it.
+func (c *controllerClient) describe(req *kmsg.DescribeQuorumRequest) (kmsg.Response, error) {
+	s := c.quorum.Status()
+	if !s.Leading { // not yet, or not any more
+		return nil, &quorum.NotLeaderError{Leader: kafka.NoNode}
+	}
+	return handler.DescribeQuorum(s, c.images.Current(), c.clock, req), nil
 }
 
 // reportEnds sends a report of log ends, which is none of Kafka's requests, under the quorum's private key.
@@ -144,6 +158,8 @@ func tags(resp kmsg.Response) *kmsg.Tags {
 		return &r.UnknownTags
 	case *kmsg.AlterConfigsResponse:
 		return &r.UnknownTags
+	case *kmsg.AlterPartitionAssignmentsResponse:
+		return &r.UnknownTags
 	case *kmsg.AlterPartitionResponse:
 		return &r.UnknownTags
 	case *kmsg.BrokerHeartbeatResponse:
@@ -161,6 +177,8 @@ func tags(resp kmsg.Response) *kmsg.Tags {
 	case *kmsg.ElectLeadersResponse:
 		return &r.UnknownTags
 	case *kmsg.IncrementalAlterConfigsResponse:
+		return &r.UnknownTags
+	case *kmsg.ListPartitionReassignmentsResponse:
 		return &r.UnknownTags
 	case *kmsg.UnregisterBrokerResponse:
 		return &r.UnknownTags

@@ -56,6 +56,7 @@ func (s *Server) follow(ctx context.Context) {
 	retry := time.NewTicker(retryMissingEvery)
 	defer retry.Stop()
 	for {
+		s.followPulse.beat(s.clock.Elapsed())
 		select {
 		case <-ctx.Done():
 			return
@@ -67,6 +68,7 @@ func (s *Server) follow(ctx context.Context) {
 		case <-s.queue.wake:
 		}
 		for _, u := range s.queue.take() {
+			s.followPulse.beat(s.clock.Elapsed())
 			if len(u.delta.Configs) > 0 || !started {
 				s.followSettings(u.image)
 			}
@@ -82,6 +84,7 @@ func (s *Server) follow(ctx context.Context) {
 						"file", file, "cluster", cluster)
 				}
 			}
+			s.partitionCounts.follow(&u.delta, s.node)
 			s.followGroups(&u.delta)
 			s.noticeLeaderless(&u.delta)
 			s.members.imageApplied(u.image)

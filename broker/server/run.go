@@ -192,6 +192,7 @@ func (s *Server) serveClients() {
 	b := s.settings.broker()
 	s.background.Go(func() { s.groups.Run(s.running) })
 	s.background.Go(func() { s.reportLogEnds(s.running) })
+	s.background.Go(func() { s.sampleLoads(s.running) })
 	s.background.Go(func() {
 		now := func() (kafka.Elapsed, kafka.Timestamp) { return s.clock.Elapsed(), s.clock.Wall() }
 		s.partitions.Run(s.running, now, intervals(b.Log), s.reportLoop)

@@ -57,6 +57,10 @@ type Server struct {
 	adminListener  net.Listener // nil when there is none
 	requests       requestCounts
 	phases         phases
+	followPulse    pulse
+	// partitionCounts are the loop's of follow, for metrics.
+	partitionCounts partitionCounts
+	loads           loads
 
 	running    context.Context // ends when the broker stops for good
 	cancel     context.CancelFunc

@@ -90,7 +90,7 @@ func (s *Server) wireQuorum(b *config.Broker) error {
 	if err != nil {
 		return fmt.Errorf("start broker %d: %w", s.node, err)
 	}
-	s.controller = &controllerClient{self: s.node, quorum: s.quorum, peers: s.peers, images: s.images}
+	s.controller = &controllerClient{self: s.node, quorum: s.quorum, peers: s.peers, images: s.images, clock: s.clock}
 	return nil
 }
 

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fairlead-io/fairlead/broker/config"
+	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/quorum"
+	"github.com/fairlead-io/fairlead/broker/vfs"
+)
+
+// startBrokers runs a cluster of real brokers in this process until the test ends, and returns when all serve.
+func startBrokers(t *testing.T, n int) []*Server {
+	t.Helper()
+	var addresses, voters []string
+	var founders []quorum.Voter
+	for id := range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses = append(addresses, l.Addr().String())
+		voters = append(voters, fmt.Sprintf("%d@%s", id, l.Addr()))
+		founders = append(founders, quorum.Voter{Node: kafka.NodeID(id), Directory: NewDirectoryID()})
+		l.Close()
+	}
+	var servers []*Server
+	for id := range n {
+		settings := config.Values{
+			"node.id": fmt.Sprint(id), "log.dirs": t.TempDir(), "controller.listener.names": "CONTROLLER",
+			"listeners":                "PLAINTEXT://127.0.0.1:0,CONTROLLER://" + addresses[id],
+			"controller.quorum.voters": strings.Join(voters, ","),
+		}
+		b, _, err := config.ParseBroker(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Format(vfs.OS(), b, FormatOptions{ClusterID: "c", Directory: founders[id].Directory, Voters: founders}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(Options{Static: settings, Broker: b, Log: logr.Discard()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers = append(servers, s)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, n)
+	for _, s := range servers {
+		go func() { ended <- s.Run(ctx) }()
+	}
+	t.Cleanup(func() {
+		stop()
+		for range servers {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, s := range servers {
+		eventually(t, fmt.Sprintf("broker %d serves", s.node), func() bool { return s.readiness().Ready })
+	}
+	return servers
+}
+
+// eventually waits for what other goroutines do.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range 4000 {
+		if ok() {
+			return
+		}
+		<-tick.C
+	}
+	t.Fatalf("not within 20 s: %s", what)
+}
+
+// get asks the admin endpoint and decodes the answer into v, unless v is nil.
+func get(t *testing.T, s *Server, path string, v any) (status int, body string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.admin.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	if v != nil {
+		if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
+			t.Fatalf("%s: %v in %q", path, err, w.Body)
+		}
+	}
+	return w.Code, w.Body.String()
+}
+
+// createTopic creates a topic of one partition.
+func createTopic(t *testing.T, s *Server, name string, replicas int16) {
+	t.Helper()
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, 1, replicas
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.SetVersion(req.MaxVersion())
+	req.Topics = append(req.Topics, topic)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	resp, err := s.controller.Do(ctx, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := resp.(*kmsg.CreateTopicsResponse).Topics[0].ErrorCode; c != 0 {
+		t.Fatalf("create %s: %s", name, kafka.ErrorCode(c))
+	}
+}
