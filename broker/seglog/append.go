@@ -1,7 +1,6 @@
 package seglog
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -27,7 +26,7 @@ func (l *Log) Append(batches []byte, now kafka.Timestamp) error {
 			return l.fault("append", err)
 		}
 		if l.needsRoll(record.Batch(batches), now) {
-			if err := l.roll(now); err != nil {
+			if err := l.rollFor(record.Batch(batches), now); err != nil {
 				return l.fault("append", err)
 			}
 		}
@@ -205,16 +204,32 @@ func (l *Log) Roll(now kafka.Timestamp) error {
 	return nil
 }
 
-// roll closes the active segment for appends and begins the next one at the log's end. Nothing of it is durable yet. An
-// empty segment whose base is too far behind the next batch cannot come about, since its base is then the log's end.
+// rollFor rolls for a batch. One so far behind the log's end that no segment there could hold it (a follower of a
+// compacted log) begins a segment of its own; the gap is sealed first, so that recovery knows that it is meant.
+func (l *Log) rollFor(b record.Batch, now kafka.Timestamp) error {
+	if b.LastOffset()-l.end <= maxRelative {
+		return l.roll(now)
+	}
+	s := l.active()
+	l.mu.Lock()
+	s.noteTime()
+	s.next, l.end = b.BaseOffset(), b.BaseOffset()
+	l.mu.Unlock()
+	if err := l.syncFile(s, logFile); err != nil {
+		return err
+	}
+	if err := l.sealAll([]*segment{s}); err != nil {
+		return err
+	}
+	return l.createSegment(l.end, now)
+}
+
+// roll closes the active segment for appends and begins the next one at the log's end. Nothing of it is durable yet.
 func (l *Log) roll(now kafka.Timestamp) error {
 	s := l.active()
 	l.mu.Lock()
 	s.noteTime()
 	l.mu.Unlock()
-	if s.size == 0 && l.end == s.base {
-		return errors.New("roll: the segment is empty and the batch does not fit")
-	}
 	if err := l.writeTails(s, true); err != nil {
 		return err
 	}

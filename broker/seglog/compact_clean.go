@@ -1,7 +1,6 @@
 package seglog
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -13,13 +12,21 @@ import (
 // and writes much and must not be called under the partition's lock. more is false when the pass is done; otherwise
 // Commit follows.
 func (c *Compaction) Clean() (more bool, err error) {
+	more, err = c.clean()
+	if err != nil {
+		err = c.l.faultBeside("compact", err)
+	}
+	return more, err
+}
+
+func (c *Compaction) clean() (more bool, err error) {
 	if c.keys == nil {
 		if err := c.fillKeys(); err != nil {
-			return false, fmt.Errorf("compact %s: %w", c.l.dir, err)
+			return false, err
 		}
 		c.txns, err = c.newTxnTracker(c.segs[0].seg.base)
 		if err != nil {
-			return false, fmt.Errorf("compact %s: %w", c.l.dir, err)
+			return false, err
 		}
 	}
 	if c.finished || c.rest == len(c.segs) || c.segs[c.rest].seg.base >= c.Report.Next {
@@ -28,7 +35,6 @@ func (c *Compaction) Clean() (more bool, err error) {
 	n := c.group()
 	g, err := c.cleanGroup(c.segs[c.rest : c.rest+n])
 	if err != nil {
-		err = fmt.Errorf("compact %s: %w", c.l.dir, err)
 		if g != nil {
 			g.discard()
 		}

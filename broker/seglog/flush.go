@@ -2,9 +2,7 @@ package seglog
 
 import (
 	"fmt"
-	"math"
 
-	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
@@ -34,7 +32,7 @@ func (l *Log) flush(grown int64) error {
 	var toSeal []*segment
 	for i := l.unsynced; i < len(l.segs); i++ {
 		s := l.segs[i]
-		if s.next > l.flushed || s.next == s.base {
+		if s.next > l.flushed && s.size > 0 {
 			if err := l.syncFile(s, logFile); err != nil {
 				return err
 			}
@@ -43,8 +41,8 @@ func (l *Log) flush(grown int64) error {
 		if s.hasSeal {
 			sealed = s.sealed.logBytes
 		}
-		full := i < len(l.segs)-1 && sealed != s.size
-		if s.idx != nil && (full || s.size-sealed >= grown && (s.size > 0 || grown == 0)) {
+		closed := i < len(l.segs)-1
+		if s.idx != nil && s.size > sealed && (closed || s.size-sealed >= grown) {
 			toSeal = append(toSeal, s)
 		}
 	}
@@ -108,7 +106,7 @@ func (l *Log) sealAll(segs []*segment) error {
 	for i, s := range segs {
 		s.sealed, s.hasSeal = seals[i], true
 	}
-	return nil
+	return l.compactJournal()
 }
 
 func (l *Log) syncFile(s *segment, k fileKind) error {
@@ -164,15 +162,14 @@ func (l *Log) closeClean() error {
 			return err
 		}
 	}
-	idle := s.hasSeal && s.sealed.logBytes == s.size && l.flushed == l.end && !l.resealNeeded()
-	if idle {
+	if l.flushed == l.end && !l.sealNeeded() {
 		if l.producers.Len() > 0 || len(l.snapshots) > 0 {
 			return l.writeSnapshot()
 		}
 		return nil
 	}
 	for _, t := range l.segs {
-		if t.hasSeal && t.sealed.logBytes == t.size {
+		if t.complete() || t.size == 0 {
 			continue
 		}
 		if err := l.loadIndexes(t); err != nil {
@@ -183,21 +180,19 @@ func (l *Log) closeClean() error {
 		l.mu.Unlock()
 	}
 	l.unsynced = 0
-	for l.unsynced < len(l.segs)-1 && l.segs[l.unsynced].hasSeal && l.segs[l.unsynced].sealed.logBytes == l.segs[l.unsynced].size {
+	for l.unsynced < len(l.segs)-1 && l.segs[l.unsynced].complete() {
 		l.unsynced++
 	}
 	return l.flush(0)
 }
 
-// resealNeeded tells whether indexes were made anew that no seal vouches for.
-func (l *Log) resealNeeded() bool {
+// sealNeeded tells whether some segment has batches that no seal vouches for. An empty segment needs none: logs that are
+// never written cost nothing to close.
+func (l *Log) sealNeeded() bool {
 	for _, s := range l.segs {
-		if !s.hasSeal || s.sealed.logBytes != s.size {
+		if s.size > 0 && !s.complete() {
 			return true
 		}
 	}
 	return false
 }
-
-// never is later than any time.
-const never kafka.Timestamp = math.MaxInt64

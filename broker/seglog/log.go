@@ -153,8 +153,9 @@ func (l *Log) usable() error {
 	return nil
 }
 
-// fault judges an error of a change. One that heals comes back wrapped; any other takes the log, and its directory,
-// offline, because what is on the disk is no longer known.
+// fault judges an error of a change. One that heals comes back wrapped; damage in stored batches ends the changes of
+// this log alone; any other error takes the log, and its directory, offline, because what is on the disk is no longer
+// known.
 func (l *Log) fault(op string, err error) error {
 	var offline *OfflineError
 	if errors.As(err, &offline) {
@@ -164,10 +165,28 @@ func (l *Log) fault(op string, err error) error {
 	if !errors.As(err, &syncing) && (vfs.IsFull(err) || vfs.IsHandleLimit(err)) {
 		return fmt.Errorf("%s: %w", op, err)
 	}
+	if errors.Is(err, ErrCorrupt) && syncing == nil {
+		l.failed = fmt.Errorf("%s: %w", op, err)
+		return l.failed
+	}
 	failure := &OfflineError{Op: op, Dir: l.dir, Err: err}
 	l.failed = failure
 	if l.directory != nil {
 		l.directory.fail(&OfflineError{Op: op, Dir: path.Dir(l.dir), Err: err})
+	}
+	return failure
+}
+
+// faultBeside is fault for what runs beside the writer: only an fsync that failed is final, and only the directory can
+// be told.
+func (l *Log) faultBeside(op string, err error) error {
+	var syncing *vfs.SyncError
+	if !errors.As(err, &syncing) {
+		return fmt.Errorf("%s %s: %w", op, l.dir, err)
+	}
+	failure := &OfflineError{Op: op, Dir: path.Dir(l.dir), Err: err}
+	if l.directory != nil {
+		l.directory.fail(failure)
 	}
 	return failure
 }

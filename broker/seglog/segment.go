@@ -78,7 +78,10 @@ func newIndexes() *indexes {
 }
 
 // known tells whether largest, largestAt, first and next are those of the batches.
-func (s *segment) known() bool { return s.idx != nil || s.hasSeal && s.sealed.logBytes == s.size }
+func (s *segment) known() bool { return s.idx != nil || s.size == 0 || s.complete() }
+
+// complete tells whether the seal is of the whole segment, so that nothing of it is left to seal.
+func (s *segment) complete() bool { return s.hasSeal && s.sealed.logBytes == s.size }
 
 func newSegment(base kafka.Offset) *segment {
 	return &segment{base: base, next: base, largest: kafka.NoTimestamp, largestAt: kafka.NoOffset, first: kafka.NoTimestamp}

@@ -160,12 +160,15 @@ func cutDurably(f vfs.File, size int64) error {
 	return nil
 }
 
+// cutSuffix is that of the copy while it is made. It is not compaction's: a pass may be writing a segment of the same base.
+const cutSuffix = ".cut" + cleanedSuffix
+
 // copySegment replaces a segment by one with its first bytes only.
 func (l *Log) copySegment(s *segment, size int64, next kafka.Offset) (*segment, error) {
 	fresh := newSegment(s.base)
 	fresh.size, fresh.next, fresh.appended = size, next, s.appended
 	name := segmentName(l.dir, s.base, suffixes[logFile])
-	if err := l.copyFile(s, name+cleanedSuffix, size); err != nil {
+	if err := l.copyFile(s, name+cutSuffix, size); err != nil {
 		return nil, err
 	}
 	i := len(l.segs) - 1
@@ -177,7 +180,7 @@ func (l *Log) copySegment(s *segment, size int64, next kafka.Offset) (*segment, 
 			}
 		}
 		l.namesDirty = true
-		if err := l.fs.Rename(name+cleanedSuffix, name); err != nil {
+		if err := l.fs.Rename(name+cutSuffix, name); err != nil {
 			return err
 		}
 		l.segs = append(l.segs[:i:i], fresh)
@@ -322,6 +325,9 @@ func (l *Log) AdvanceStart(off kafka.Offset) error {
 		return l.fault("advance log start", err)
 	}
 	l.moveStart(off)
+	if err := l.compactJournal(); err != nil {
+		return l.fault("advance log start", err)
+	}
 	return nil
 }
 
