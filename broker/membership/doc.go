@@ -20,6 +20,8 @@
 //  3. A broker asks to be unfenced only after [Ready] (its logs are open) and after its image holds its own registration.
 //  4. After a stale-epoch answer it registers anew and serves nothing until the new epoch is in its own image.
 //  5. The previous broker epoch is sent once: in the first registration of a process that follows a clean stop.
-//  6. It stops as soon as the controller lets it go, after the shutdown limit, or when nobody answered for [LonelyLimit]: leaders that it
+//  6. A broker whose disk is full says so at once and in every heartbeat until it has space again: it stays in service, and the
+//     controller gives its leaderships and places in in-sync sets to those that can take writes.
+//  7. It stops as soon as the controller lets it go, after the shutdown limit, or when nobody answered for [LonelyLimit]: leaders that it
 //     could not hand over move by fencing.
 package membership

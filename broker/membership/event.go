@@ -54,6 +54,9 @@ type Shutdown struct{ Limit time.Duration }
 // DirectoryFailed says that a log directory went offline.
 type DirectoryFailed struct{ Directory kafka.DirectoryID }
 
+// DiskFull says whether there is space to append. Until told, there is.
+type DiskFull struct{ Full bool }
+
 func (Tick) isEvent()            {}
 func (Ready) isEvent()           {}
 func (Registered) isEvent()      {}
@@ -62,6 +65,7 @@ func (ImageApplied) isEvent()    {}
 func (LeaderChanged) isEvent()   {}
 func (Shutdown) isEvent()        {}
 func (DirectoryFailed) isEvent() {}
+func (DiskFull) isEvent()        {}
 
 // Effect is something that the caller must do, in the order returned.
 type Effect interface{ isEffect() }

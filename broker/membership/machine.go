@@ -40,6 +40,7 @@ type Machine struct {
 	leaveUntil kafka.Elapsed     // when leaving
 	answered   kafka.Elapsed     // when leaving: of the last good answer, or of the beginning
 	offline    [][16]byte        // failed directories
+	full       bool              // there is no space to append
 	previous   kafka.BrokerEpoch // epoch of a clean stop, until a registration succeeded
 
 	effects []Effect // of the step under way
@@ -88,6 +89,11 @@ func (m *Machine) Step(e Event, now kafka.Elapsed) []Effect {
 	case DirectoryFailed:
 		if id := [16]byte(e.Directory); !slices.Contains(m.offline, id) {
 			m.offline = append(m.offline, id)
+			m.hurry()
+		}
+	case DiskFull:
+		if e.Full != m.full {
+			m.full = e.Full
 			m.hurry()
 		}
 	}

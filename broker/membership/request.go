@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fairlead-io/fairlead/broker/wire"
 )
 
 // registration makes the request to register. The previous epoch goes out until one succeeded: see rule 5.
@@ -36,5 +38,8 @@ func (m *Machine) heartbeat() *kmsg.BrokerHeartbeatRequest {
 	r.WantFence = !m.ready
 	r.WantShutdown = m.phase == PhaseLeaving
 	r.OfflineLogDirs = slices.Clone(m.offline)
+	if m.full {
+		wire.SetDiskFull(r)
+	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/wire"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the transcripts anew; read the diff")
@@ -20,7 +21,7 @@ var rewrite = flag.Bool("rewrite", false, "write the transcripts anew; read the 
 //
 //	new [previous=EPOCH]      a machine at time 0
 //	at TIME                   time passes up to TIME; every deadline on the way is met
-//	ready | shutdown LIMIT | leader N
+//	ready | shutdown LIMIT | leader N | disk full | disk free
 //	image INDEX EPOCH fenced|unfenced
 //	registered EPOCH | registered CODE-NAME | registered lost         answers the request in flight
 //	beat [fenced] [go] | beat CODE-NAME | beat lost
@@ -96,6 +97,8 @@ func (d *driver) run(t *testing.T, line string) string {
 		return d.step(Ready{})
 	case "shutdown":
 		return d.step(Shutdown{Limit: duration(1)})
+	case "disk":
+		return d.step(DiskFull{Full: f[1] == "full"})
 	case "leader":
 		return d.step(LeaderChanged{Leader: kafka.NodeID(number(1))})
 	case "image":
@@ -166,6 +169,9 @@ func (d *driver) step(e Event) string {
 			}
 			if e.Request.WantShutdown {
 				out += ", wants shutdown"
+			}
+			if wire.DiskFull(e.Request) {
+				out += ", disk full"
 			}
 		default:
 			out += fmt.Sprintf("%T%+v", e, e)

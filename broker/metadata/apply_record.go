@@ -37,7 +37,7 @@ func (r *RegisterBroker) apply(e *edit) {
 
 func (r *BrokerChange) apply(e *edit) {
 	b := *e.registration(r.ID, r.Epoch)
-	b.Fenced, b.ControlledShutdown = r.Fenced, r.ControlledShutdown
+	b.Fenced, b.ControlledShutdown, b.DiskFull = r.Fenced, r.ControlledShutdown, r.DiskFull
 	e.image.brokers.Set(int32(b.ID), &b)
 	e.brokers[b.ID] = struct{}{}
 }

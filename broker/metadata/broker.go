@@ -21,10 +21,16 @@ type Broker struct {
 	Fenced       bool // leads nothing, is in no set of replicas for clients; every registration starts fenced
 	// ControlledShutdown is set from the moment a broker says that it wants to stop until it registers again.
 	ControlledShutdown bool
+	// DiskFull is set while the broker says that it has no space to append: it leads, and is in in-sync sets, only where nobody
+	// else could. A new registration begins without it.
+	DiskFull bool
 }
 
-// Eligible tells whether the broker may lead and join in-sync sets.
+// Eligible tells whether the broker may lead and be in in-sync sets.
 func (b *Broker) Eligible() bool { return b != nil && !b.Fenced && !b.ControlledShutdown }
+
+// TakesWrites tells whether it also has space: only then it may join in-sync sets, and it goes before others that have not.
+func (b *Broker) TakesWrites() bool { return b.Eligible() && !b.DiskFull }
 
 // Endpoint is one address that a broker advertises.
 type Endpoint struct {
@@ -74,6 +80,6 @@ func (b *Broker) equal(c *Broker) bool {
 		return b == c
 	}
 	return b.ID == c.ID && b.Epoch == c.Epoch && b.Directory == c.Directory && b.Incarnation == c.Incarnation && b.Rack == c.Rack &&
-		b.RegisteredAt == c.RegisteredAt && b.Fenced == c.Fenced && b.ControlledShutdown == c.ControlledShutdown &&
+		b.RegisteredAt == c.RegisteredAt && b.Fenced == c.Fenced && b.ControlledShutdown == c.ControlledShutdown && b.DiskFull == c.DiskFull &&
 		slices.Equal(b.Endpoints, c.Endpoints) && slices.Equal(b.Features, c.Features)
 }

@@ -32,6 +32,7 @@ func (r *RegisterBroker) code(c *coder) {
 	c.uint(&b.RegisteredAt)
 	c.bool(&b.Fenced)
 	c.bool(&b.ControlledShutdown)
+	c.bool(&b.DiskFull)
 }
 
 func (r *BrokerChange) code(c *coder) {
@@ -39,6 +40,7 @@ func (r *BrokerChange) code(c *coder) {
 	integer(c, &r.Epoch)
 	c.bool(&r.Fenced)
 	c.bool(&r.ControlledShutdown)
+	c.bool(&r.DiskFull)
 }
 
 func (r *UnregisterBroker) code(c *coder) {

@@ -25,12 +25,12 @@ func TestEncodingIsFixed(t *testing.T) {
 	}
 	f("0101000201"+"63", &ClusterRecord{"c"})
 	f("01020003"+"0166"+"04", &FeatureRecord{"f", 2})
-	f("0103004c"+"02"+"0e"+"000102030405060708090a0b0c0d0e0f"+"000102030405060708090a0b0c0d0e0f"+"0172"+
-		"01"+"09504c41494e54455854"+"0168"+"889001"+"00"+"01"+"106d657461646174612e76657273696f6e"+"00"+"06"+"05"+"01"+"00",
+	f("0103004d"+"02"+"0e"+"000102030405060708090a0b0c0d0e0f"+"000102030405060708090a0b0c0d0e0f"+"0172"+
+		"01"+"09504c41494e54455854"+"0168"+"889001"+"00"+"01"+"106d657461646174612e76657273696f6e"+"00"+"06"+"05"+"01"+"00"+"00",
 		&RegisterBroker{Broker{ID: 1, Epoch: 7, Directory: kafka.DirectoryID(id), Incarnation: kafka.UUID(id), Rack: "r",
 			Endpoints: []Endpoint{{"PLAINTEXT", "h", 9220, Plaintext}}, Features: []FeatureRange{{"metadata.version", 0, 3}},
 			RegisteredAt: 5, Fenced: true}})
-	f("01040004"+"02"+"0e"+"01"+"00", &BrokerChange{ID: 1, Epoch: 7, Fenced: true})
+	f("01040005"+"02"+"0e"+"01"+"00"+"01", &BrokerChange{ID: 1, Epoch: 7, Fenced: true, DiskFull: true})
 	f("01050002"+"02"+"0e", &UnregisterBroker{1, 7})
 	f("01060012"+"000102030405060708090a0b0c0d0e0f"+"0174", &TopicRecord{id, "t"})
 	f("01070010"+"000102030405060708090a0b0c0d0e0f", &RemoveTopic{id})

@@ -61,6 +61,9 @@ func (i *Image) NumBrokers() int { return i.brokers.Len() }
 // Eligible tells whether a node is registered, not fenced and not stopping, so that it may lead and join in-sync sets.
 func (i *Image) Eligible(n kafka.NodeID) bool { return i.Broker(n).Eligible() }
 
+// TakesWrites tells whether a node is eligible and has space on its disk.
+func (i *Image) TakesWrites(n kafka.NodeID) bool { return i.Broker(n).TakesWrites() }
+
 // TopicByName is the topic with a name, nil when there is none.
 func (i *Image) TopicByName(name string) *Topic {
 	t, _ := i.topics.Get(name)

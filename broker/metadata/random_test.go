@@ -57,7 +57,7 @@ func (g *generator) record(i *Image) []Record {
 			if g.IntN(5) == 0 {
 				return []Record{&UnregisterBroker{b.ID, b.Epoch}}
 			}
-			return []Record{&BrokerChange{b.ID, b.Epoch, g.IntN(2) == 0, g.IntN(2) == 0}}
+			return []Record{&BrokerChange{b.ID, b.Epoch, g.IntN(2) == 0, g.IntN(2) == 0, g.IntN(2) == 0}}
 		}
 	case 2, 3:
 		name := fmt.Sprintf("topic-%d", g.IntN(8))

@@ -23,9 +23,10 @@ type RegisterBroker struct{ Broker Broker }
 
 // BrokerChange changes the state of a registered broker.
 type BrokerChange struct {
-	ID                         kafka.NodeID
-	Epoch                      kafka.BrokerEpoch // of the registration that it belongs to
-	Fenced, ControlledShutdown bool
+	ID    kafka.NodeID
+	Epoch kafka.BrokerEpoch // of the registration that it belongs to
+	// What the broker is from now on: see Broker.
+	Fenced, ControlledShutdown, DiskFull bool
 }
 
 // UnregisterBroker removes a registration.
