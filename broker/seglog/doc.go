@@ -7,8 +7,10 @@
 // # Who calls what
 //
 // The caller serialises everything that changes a Log (Append, TruncateTo, TruncateFullyTo, AdvanceStart, AssignEpoch,
-// Flush, Retain, Compact, Close) with the lock of its partition. CompactionPlan and what runs on it may take long and are
-// split so that the lock is needed only for the start and the end; see compact.go. Reads (Read, OffsetForTimestamp,
+// Flush, Retain, Compact, Close) with the lock of its partition. A compaction takes long, so it is also there in parts:
+// StartCompaction, then Clean without the lock and Commit with it in turns, then Compaction.Close; see compact.go. A pass
+// ends before its log is closed. Nothing below the bound of a pass (the last stable offset) may be truncated later, as
+// nothing below the high watermark ever is. Reads (Read, OffsetForTimestamp,
 // MaxTimestamp, AbortedTransactions, StartOffset, EndOffset, Size, ...) may run beside them and beside each other.
 // Epochs and Producers are views of state that changes with Append: use them under the partition's lock.
 //
@@ -44,5 +46,9 @@
 // A full disk or too few file handles refuse the operation, the log stays as it was and the next attempt may succeed
 // (vfs.IsFull, vfs.IsHandleLimit). An error of fsync, or of a write for any other reason, is an OfflineError: it is
 // never tried again, every later change of the log is refused, and with Options.Directory set, of every log of that
-// directory. Damage found in stored batches is a CorruptError with file and position.
+// directory. Damage found in stored batches is a CorruptError with file and position; it ends the changes of that log
+// alone.
+//
+// After a failed fsync Linux may show bytes that the disk does not have, also to the next process: the directory should
+// not be used again before the machine or the disk was looked at.
 package seglog
