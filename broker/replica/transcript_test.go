@@ -27,7 +27,8 @@ var rewrite = flag.Bool("rewrite", false, "write what happened into the transcri
 //	altered ticket [code] [pe isr]  the controller's answer
 //	flushed end; flush messages     flush.messages
 //	answer end hw [start]           a follower took its leader's answer
-//	diverged epoch end; outofrange start
+//	batch epoch; follows le         may a follower append a batch of an epoch, does an answer of a leader epoch concern it
+//	diverged epoch end [hw]; outofrange start
 //	history e@start,…               the log's leader epochs
 //	wait ms                         time passes, then a tick
 func TestTranscripts(t *testing.T) {
@@ -41,7 +42,7 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := play(string(data))
+			got := play(string(data), AllRules())
 			if *rewrite {
 				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -53,10 +54,10 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// play replaces what follows each "----" by what happens.
-func play(script string) string {
+// play replaces what follows each "----" by what happens under these rules.
+func play(script string, rules Rules) string {
 	var out strings.Builder
-	c := &script1{brokers: map[kafka.NodeID]BrokerFacts{}}
+	c := &script1{rules: rules, brokers: map[kafka.NodeID]BrokerFacts{}}
 	lines := strings.Split(script, "\n")
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
@@ -75,6 +76,7 @@ func play(script string) string {
 }
 
 type script1 struct {
+	rules   Rules
 	m       *Machine
 	h       leaderepoch.History
 	now     kafka.Elapsed
@@ -116,7 +118,7 @@ func (c *script1) do(line string) string {
 	switch words[0] {
 	case "new":
 		c.limits = Settings{MinISR: int(a.num("min", 1)), LagMax: 30 * time.Second, AlterRetry: time.Second}
-		c.m = New(1, AllRules(), c.limits, Log{
+		c.m = New(1, c.rules, c.limits, Log{
 			Start: kafka.Offset(a.num("start", 0)), End: kafka.Offset(a.num("end", 0)), Watermark: kafka.Offset(a.num("hw", 0)),
 		})
 	case "assign":
@@ -171,6 +173,10 @@ func (c *script1) do(line string) string {
 		c.m.StepReplicated(Replicated{
 			End: end, LeaderStart: kafka.Offset(a.num("start", 0)), LeaderWatermark: kafka.Offset(a.num("hw", 0)), Empty: end == c.m.end,
 		})
+	case "batch":
+		note = fmt.Sprintf("accepted %v\n", c.m.AcceptsEpoch(kafka.LeaderEpoch(a.num("epoch", 0))))
+	case "follows":
+		note = fmt.Sprintf("concerns it %v\n", c.m.Follows(kafka.LeaderEpoch(a.num("le", 0))))
 	case "diverged":
 		c.m.StepDiverged(Diverged{Asked: c.position(), Epoch: kafka.LeaderEpoch(a.num("epoch", 0)), End: kafka.Offset(a.num("end", 0)), LeaderWatermark: kafka.Offset(a.num("hw", 0))}, &c.h)
 	case "outofrange":
