@@ -120,6 +120,35 @@ func TestDecompressReadsOthers(t *testing.T) {
 	}
 }
 
+// Frames that do not say how large they are, as librdkafka and Java write them, of contents that take far more room than
+// the first guess, and end within a block wherever they like.
+func TestDecompressZstdFramesOfUnknownSize(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for i := range 300 {
+		src := bytes.Repeat(textOf(rnd, 1+rnd.IntN(100)), 1+rnd.IntN(4000))
+		var buf bytes.Buffer
+		w, _ := zstd.NewWriter(&buf, zstd.WithEncoderCRC(i%2 == 0))
+		for chunk := range slices.Chunk(src, 1+len(src)/3) {
+			_, _ = w.Write(chunk)
+		}
+		_ = w.Close()
+		in := buf.Bytes()
+		if out, err := record.Zstd.Decompress(nil, in, 1<<20); err != nil || !bytes.Equal(out, src) {
+			t.Fatalf("%d bytes in %d: error %v, got %d bytes", len(src), len(in), err, len(out))
+		}
+		if out, err := record.Zstd.Decompress(nil, in, len(src)); err != nil || !bytes.Equal(out, src) {
+			t.Fatalf("%d bytes in %d under a limit as large: error %v, got %d bytes", len(src), len(in), err, len(out))
+		}
+		if _, err := record.Zstd.Decompress(nil, in, len(src)-1); !errors.Is(err, record.ErrTooLarge) {
+			t.Fatalf("%d bytes in %d under a limit of one byte less: error %v, want too large", len(src), len(in), err)
+		}
+		in[len(in)/2] ^= 0x55
+		if out, err := record.Zstd.Decompress(nil, in, 1<<20); err != nil && len(out) != 0 {
+			t.Fatalf("%d bytes with an error", len(out))
+		}
+	}
+}
+
 // What we write, read by the libraries that other clients are built on.
 func TestOthersReadWhatWeCompress(t *testing.T) {
 	src := textOf(rand.New(rand.NewPCG(5, 6)), 200_000)

@@ -14,8 +14,11 @@ const maxZstdWindow = 1 << 27
 // times its bytes, or what pooled memory there is if that is more. Each further try has so many times the room.
 const zstdGuess = 4
 
-// maxZstdRatio bounds what a frame can hold: a block of 128 KiB takes four bytes at least. One that claims more lies.
-const maxZstdRatio = 128 << 10 / 4
+// maxZstdBlock is the most that one block of a frame holds.
+const maxZstdBlock = 128 << 10
+
+// maxZstdRatio bounds what a frame can hold: a block takes four bytes at least. One that claims more lies.
+const maxZstdRatio = maxZstdBlock / 4
 
 var errZstd = errors.New("zstd frame claims more than its bytes can hold")
 
@@ -23,6 +26,9 @@ var zstdReaders sync.Pool
 
 // decompressZstd decodes in memory, never as a stream: so the window that a frame claims is never allocated, only what
 // it really holds. A frame without its size is tried again with more room each time, up to the limit.
+//
+// The library has a name for the want of room between two blocks only. Inside a block it is an error like those of damaged
+// blocks; what tells them apart is that a block for which there was room has not failed for want of it.
 func decompressZstd(dst, src []byte, max int) ([]byte, error) {
 	z, ok := zstdReaders.Get().(*zstd.Decoder)
 	if !ok {
@@ -36,7 +42,7 @@ func decompressZstd(dst, src []byte, max int) ([]byte, error) {
 	defer zstdReaders.Put(z)
 	start := len(dst)
 	possible := start + maxZstdRatio*len(src)
-	for room := firstZstdRoom(src); ; room *= zstdGuess {
+	for room := firstZstdRoom(src); ; room = more(room) {
 		room = min(room, max-start, possible-start)
 		dst = grow(dst[:start], room, max)
 		limited := dst[:start:min(cap(dst), max)]
@@ -44,17 +50,24 @@ func decompressZstd(dst, src []byte, max int) ([]byte, error) {
 		if err == nil {
 			return out, nil
 		}
-		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		exceeded := errors.Is(err, zstd.ErrDecoderSizeExceeded)
+		if !exceeded && cap(limited)-len(out) >= maxZstdBlock {
 			return dst[:start], err
 		}
 		if cap(limited) >= max {
 			return dst[:start], ErrTooLarge
 		}
 		if cap(limited) >= possible {
-			return dst[:start], errZstd
+			if exceeded {
+				err = errZstd
+			}
+			return dst[:start], err
 		}
 	}
 }
+
+// more is the room of the next try: what may have been too little then is not for the block that failed now.
+func more(room int) int { return max(zstdGuess*room, maxZstdBlock) }
 
 func firstZstdRoom(src []byte) int {
 	var h zstd.Header
