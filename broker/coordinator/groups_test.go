@@ -218,3 +218,30 @@ func TestNoOffsetsTopicNoCoordinator(t *testing.T) {
 	list := now[*kmsg.ListGroupsResponse](t, b.ask(&kmsg.ListGroupsRequest{Version: 5}))
 	want(t, "list", list.ErrorCode, 0)
 }
+
+func TestCommitToAPartitionThatIsNotThereIsRefusedForItAlone(t *testing.T) {
+	b := newBench(t, 1)
+	b.topics.set("t", 1)
+	b.groups.Elected(0, 0, &memLog{})
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Version, req.Group, req.Generation = 7, "g", -1
+	rt := kmsg.NewOffsetCommitRequestTopic()
+	rt.Topic = "t"
+	for _, n := range []int32{dataPartitions, 3, -1} {
+		rp := kmsg.NewOffsetCommitRequestTopicPartition()
+		rp.Partition, rp.Offset = n, 5
+		rt.Partitions = append(rt.Partitions, rp)
+	}
+	req.Topics = append(req.Topics, rt)
+	var resp *kmsg.OffsetCommitResponse
+	b.groups.Handle(req, Caller{}, func(r kmsg.Response) { resp = r.(*kmsg.OffsetCommitResponse) })
+	want := map[int32]int16{dataPartitions: int16(kafka.UnknownTopicOrPartition), -1: int16(kafka.UnknownTopicOrPartition), 3: 0}
+	if resp == nil || len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != len(want) {
+		t.Fatalf("commit to partitions of which one is there answered %+v, want one entry for each", resp)
+	}
+	for _, p := range resp.Topics[0].Partitions {
+		if p.ErrorCode != want[p.Partition] {
+			t.Errorf("partition %d: error code %d, want %d", p.Partition, p.ErrorCode, want[p.Partition])
+		}
+	}
+}

@@ -13,33 +13,30 @@ const (
 	fetchGroups     = 8
 )
 
-// offsetCommit resolves the topics and commits for those that are there.
+// offsetCommit resolves the topics and commits for the topics and partitions that are there.
 func (g *Groups) offsetCommit(req *kmsg.OffsetCommitRequest, from group.Caller, reply Reply) {
 	part := *req
 	part.Topics = nil
 	var places []int // of the part's topics in the request
-	codes := make([]kafka.ErrorCode, len(req.Topics))
+	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
+	refusals := false
 	for i := range req.Topics {
 		t := req.Topics[i]
-		if t.Topic, t.TopicID, codes[i] = g.resolve(t.Topic, t.TopicID, req.Version >= commitByTopicID); codes[i] == kafka.None {
+		rt := kmsg.NewOffsetCommitResponseTopic()
+		rt.Topic, rt.TopicID = t.Topic, t.TopicID
+		var code kafka.ErrorCode
+		t.Topic, t.TopicID, code = g.resolve(t.Topic, t.TopicID, req.Version >= commitByTopicID)
+		t.Partitions, rt.Partitions = g.splitCommit(t, code)
+		refusals = refusals || len(rt.Partitions) > 0
+		resp.Topics = append(resp.Topics, rt)
+		if len(t.Partitions) > 0 || code == kafka.None && len(rt.Partitions) == 0 {
 			part.Topics = append(part.Topics, t)
 			places = append(places, i)
 		}
 	}
-	if len(places) == len(req.Topics) {
+	if !refusals {
 		g.one(req.Group, &part, from, reply)
 		return
-	}
-	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
-	for i := range req.Topics {
-		rt := kmsg.NewOffsetCommitResponseTopic()
-		rt.Topic, rt.TopicID = req.Topics[i].Topic, req.Topics[i].TopicID
-		for _, p := range req.Topics[i].Partitions {
-			rp := kmsg.NewOffsetCommitResponseTopicPartition()
-			rp.Partition, rp.ErrorCode = p.Partition, int16(codes[i])
-			rt.Partitions = append(rt.Partitions, rp)
-		}
-		resp.Topics = append(resp.Topics, rt)
 	}
 	if len(places) == 0 {
 		reply(resp)
@@ -47,10 +44,33 @@ func (g *Groups) offsetCommit(req *kmsg.OffsetCommitRequest, from group.Caller, 
 	}
 	g.one(req.Group, &part, from, func(r kmsg.Response) {
 		for n, i := range places {
-			resp.Topics[i] = r.(*kmsg.OffsetCommitResponse).Topics[n]
+			resp.Topics[i].Partitions = append(resp.Topics[i].Partitions, r.(*kmsg.OffsetCommitResponse).Topics[n].Partitions...)
 		}
 		reply(resp)
 	})
+}
+
+// splitCommit gives the partitions of a topic that can be committed, and the refusals of the others: all of them with the topic's
+// code, or those that the topic does not have.
+func (g *Groups) splitCommit(t kmsg.OffsetCommitRequestTopic, code kafka.ErrorCode) (kept []kmsg.OffsetCommitRequestTopicPartition, refused []kmsg.OffsetCommitResponseTopicPartition) {
+	var n int32
+	if code == kafka.None {
+		n = g.o.Topics.Partitions(t.Topic)
+	}
+	for _, p := range t.Partitions {
+		why := code
+		if code == kafka.None && (p.Partition < 0 || p.Partition >= n) {
+			why = kafka.UnknownTopicOrPartition
+		}
+		if why == kafka.None {
+			kept = append(kept, p)
+			continue
+		}
+		rp := kmsg.NewOffsetCommitResponseTopicPartition()
+		rp.Partition, rp.ErrorCode = p.Partition, int16(why)
+		refused = append(refused, rp)
+	}
+	return kept, refused
 }
 
 // resolve completes a topic's name and id from the one that the request carries.

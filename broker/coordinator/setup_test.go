@@ -61,11 +61,17 @@ func (f *fakeTopics) TopicName(id kafka.TopicID) (string, bool) {
 func (f *fakeTopics) Partitions(name string) int32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if name != OffsetsTopic {
-		return 0
+	if name == OffsetsTopic {
+		return f.partitions
 	}
-	return f.partitions
+	if _, ok := f.ids[name]; ok {
+		return dataPartitions
+	}
+	return 0
 }
+
+// dataPartitions is how many partitions every topic of a test has.
+const dataPartitions = 1000
 
 func (f *fakeTopics) set(name string, id byte) {
 	f.mu.Lock()
