@@ -78,11 +78,20 @@ func describedConfig(e config.Entry, req *kmsg.DescribeConfigsRequest) kmsg.Desc
 	return rc
 }
 
+// configResourceTypes are Kafka's kinds of resources: topic, broker, broker logger, client metrics, group.
+var configResourceTypes = []int8{2, 4, 8, 16, 32}
+
 // listConfigResources answers ListConfigResources 0 and 1 (KIP-1142): topics and brokers. Version 0 asks for client metrics
 // subscriptions alone, of which there are none.
 func (h *Handler) listConfigResources(c *call, r kmsg.Request) *conn.Reply {
 	req := r.(*kmsg.ListConfigResourcesRequest)
 	resp := kmsg.NewPtrListConfigResourcesResponse()
+	for _, t := range req.ResourceTypes {
+		if !slices.Contains(configResourceTypes, t) {
+			resp.ErrorCode = int16(kafka.UnsupportedVersion)
+			return c.answer(resp)
+		}
+	}
 	add := func(t kmsg.ConfigResourceType, name string) {
 		if len(req.ResourceTypes) > 0 && !slices.Contains(req.ResourceTypes, int8(t)) {
 			return

@@ -76,7 +76,7 @@ func topicsToDescribe(image *metadata.Image, req *kmsg.DescribeTopicPartitionsRe
 
 func missingTopic(name string) kmsg.DescribeTopicPartitionsResponseTopic {
 	t := kmsg.NewDescribeTopicPartitionsResponseTopic()
-	t.Topic, t.AuthorizedOperations = &name, noOperations
+	t.Topic, t.AuthorizedOperations = &name, topicOperations
 	t.ErrorCode = int16(kafka.UnknownTopicOrPartition)
 	if !kafka.ValidTopicName(name) {
 		t.ErrorCode = int16(kafka.InvalidTopicException)

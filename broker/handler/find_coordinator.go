@@ -43,6 +43,9 @@ func findCoordinatorResponse(v view, req *kmsg.FindCoordinatorRequest) *kmsg.Fin
 	resp := kmsg.NewPtrFindCoordinatorResponse()
 	if req.Version < 4 {
 		one := findOne(v, req.CoordinatorType, req.CoordinatorKey)
+		if one.ErrorCode == 0 {
+			one.ErrorMessage = kmsg.StringPtr(kafka.None.String()) // as Kafka says it here
+		}
 		resp.ErrorCode, resp.ErrorMessage, resp.NodeID, resp.Host, resp.Port = one.ErrorCode, one.ErrorMessage, one.NodeID, one.Host, one.Port
 		return resp
 	}
@@ -55,7 +58,7 @@ func findCoordinatorResponse(v view, req *kmsg.FindCoordinatorRequest) *kmsg.Fin
 // findOne finds the leader of the partition that holds a key.
 func findOne(v view, kind int8, key string) kmsg.FindCoordinatorResponseCoordinator {
 	found := kmsg.NewFindCoordinatorResponseCoordinator()
-	found.Key, found.NodeID, found.Port = key, -1, -1
+	found.Key, found.NodeID, found.Port, found.ErrorMessage = key, -1, -1, kmsg.StringPtr("")
 	refuse := func(code kafka.ErrorCode, message string) kmsg.FindCoordinatorResponseCoordinator {
 		found.ErrorCode, found.ErrorMessage = int16(code), &message
 		return found

@@ -17,7 +17,13 @@ import (
 func (h *Handler) group(c *call, req kmsg.Request) *conn.Reply {
 	reply := conn.Pending()
 	c.Retain() // subscriptions and assignments are views of the request's bytes
+	asked, _ := req.(*kmsg.DescribeGroupsRequest)
 	h.Groups.Handle(req, caller(c), func(resp kmsg.Response) {
+		if described, ok := resp.(*kmsg.DescribeGroupsResponse); ok && asked != nil && asked.IncludeAuthorizedOperations {
+			for i := range described.Groups {
+				described.Groups[i].AuthorizedOperations = groupOperations
+			}
+		}
 		// Encoded before the bytes go: answers may hold views of them.
 		frame := wire.AppendResponse(nil, c.Header, resp)
 		c.Release()

@@ -25,9 +25,13 @@ func (h *Handler) listOffsets(c *call, r kmsg.Request) *conn.Reply {
 		for _, asked := range t.Partitions {
 			result := partition.ListOffsetsResult{Code: kafka.InvalidRequest, Timestamp: kafka.NoTimestamp, Offset: kafka.NoOffset, LeaderEpoch: kafka.NoLeaderEpoch}
 			tp := kafka.TopicPartition{Topic: t.Topic, Partition: asked.Partition}
-			if named[tp] == 1 { // Kafka refuses doubled ones too
+			switch named[tp] {
+			case 0: // answered already
+				continue
+			case 1:
 				result = h.listOffset(req, tp, asked)
 			}
+			named[tp] = 0 // one that is named twice is refused once, as Kafka does
 			rp := kmsg.NewListOffsetsResponseTopicPartition()
 			rp.Partition, rp.ErrorCode = asked.Partition, int16(result.Code)
 			rp.Timestamp, rp.Offset, rp.LeaderEpoch = int64(result.Timestamp), int64(result.Offset), int32(result.LeaderEpoch)

@@ -2,6 +2,7 @@ package handler
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 // closes the connection, which is how the client learns of it. Transactional batches are refused: INVALID_TXN_STATE.
 func (h *Handler) produce(c *call, r kmsg.Request) *conn.Reply {
 	req := r.(*kmsg.ProduceRequest)
+	dropDoubled(req)
 	p := &produceCall{call: c, handler: h, acks: req.Acks, resp: newProduceResponse(req), reply: conn.Pending()}
 	c.Retain() // records are views of the request's bytes
 	// One more than there are partitions: the loop itself, so that nothing is sent before it is through.
@@ -33,7 +35,7 @@ func (h *Handler) produce(c *call, r kmsg.Request) *conn.Reply {
 		for j := range req.Topics[i].Partitions {
 			asked := &req.Topics[i].Partitions[j]
 			p.left.Add(1)
-			h.produceTo(&req.Topics[i], asked, partition.ProduceRequest{
+			h.produceTo(req, &req.Topics[i], asked, partition.ProduceRequest{
 				Version: req.Version, Records: asked.Records, Acks: req.Acks, LeaderEpoch: kafka.NoLeaderEpoch,
 				Timeout: time.Duration(req.TimeoutMillis) * time.Millisecond, Wall: wall, Now: now,
 			}, func(result partition.ProduceResult) { p.set(i, j, result) })
@@ -44,7 +46,7 @@ func (h *Handler) produce(c *call, r kmsg.Request) *conn.Reply {
 }
 
 // produceTo hands one partition's records over, or refuses them.
-func (h *Handler) produceTo(t *kmsg.ProduceRequestTopic, asked *kmsg.ProduceRequestTopicPartition, r partition.ProduceRequest, done func(partition.ProduceResult)) {
+func (h *Handler) produceTo(req *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic, asked *kmsg.ProduceRequestTopicPartition, r partition.ProduceRequest, done func(partition.ProduceResult)) {
 	refuse := func(code kafka.ErrorCode, message string) {
 		done(partition.ProduceResult{Code: code, Message: message, BaseOffset: kafka.NoOffset, LogStart: kafka.NoOffset,
 			LogAppendTime: kafka.NoTimestamp, Leader: partition.Leader{ID: kafka.NoNode, Epoch: kafka.NoLeaderEpoch}})
@@ -69,10 +71,49 @@ func (h *Handler) produceTo(t *kmsg.ProduceRequestTopic, asked *kmsg.ProduceRequ
 		return
 	}
 	if batch, _, err := record.Next(asked.Records); err == nil && batch.IsTransactional() {
+		if req.TransactionID == nil {
+			refuse(kafka.TransactionalIDAuthorizationFailed, "a transactional batch in a request without transactional id")
+			return
+		}
 		refuse(kafka.InvalidTxnState, "transactions are not served")
 		return
 	}
 	target.Produce(r, done)
+}
+
+// dropDoubled leaves of a partition that a request names more than once the last mention alone, as Kafka does.
+func dropDoubled(req *kmsg.ProduceRequest) {
+	if len(req.Topics) == 1 && len(req.Topics[0].Partitions) == 1 {
+		return
+	}
+	type name struct {
+		topic     string
+		id        [16]byte
+		partition int32
+	}
+	last := make(map[name]*kmsg.ProduceRequestTopicPartition)
+	mentions := 0
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		for j := range t.Partitions {
+			mentions++
+			last[name{t.Topic, t.TopicID, t.Partitions[j].Partition}] = &t.Partitions[j]
+		}
+	}
+	if mentions == len(last) {
+		return
+	}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		var kept []kmsg.ProduceRequestTopicPartition
+		for j := range t.Partitions {
+			if last[name{t.Topic, t.TopicID, t.Partitions[j].Partition}] == &t.Partitions[j] {
+				kept = append(kept, t.Partitions[j])
+			}
+		}
+		t.Partitions = kept
+	}
+	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.ProduceRequestTopic) bool { return len(t.Partitions) == 0 })
 }
 
 // produceCall collects the results of one request's partitions.

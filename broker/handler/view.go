@@ -72,6 +72,7 @@ var internalTopics = []string{coordinator.OffsetsTopic, "__transaction_state", "
 const (
 	clusterOperations int32 = 1<<5 | 1<<7 | 1<<8 | 1<<9 | 1<<10 | 1<<11 | 1<<12 // create .. idempotent write
 	topicOperations   int32 = 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<7 | 1<<8 | 1<<10 | 1<<11
+	groupOperations   int32 = 1<<3 | 1<<6 | 1<<8 | 1<<10 | 1<<11
 	noOperations      int32 = -1 << 31 // the client did not ask
 )
 
