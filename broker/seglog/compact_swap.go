@@ -152,6 +152,7 @@ func (l *Log) compactJournal() error {
 	if l.journal.size < int64(2*len(l.segs)+journalSlack)*journalRecord {
 		return nil
 	}
+	l.startNoted = l.start
 	s := journalState{start: l.start, cut: l.flushed, cleaned: l.compaction.cleaned, durable: l.compaction.durable}
 	return l.journal.rewrite(s, l.seals())
 }

@@ -37,6 +37,7 @@ type Log struct {
 	failed      error          // an OfflineError: every later change is refused
 	closed      bool
 	compaction  compactionState
+	startNoted  kafka.Offset // log start offset in the journal, NoOffset: none. Retention moves the start without noting it
 
 	mu sync.Mutex
 	// Guarded by mu, changed by the writer. segs is replaced, never changed, so readers may keep it.

@@ -234,12 +234,13 @@ func (l *Log) settleStart(o Options, js journalState) error {
 		}
 		js.start = start
 	}
+	l.startNoted = js.start
 	live := len(js.seals) + 2
 	if !js.damaged && js.records <= 2*live+journalSlack {
 		return nil
 	}
 	if js.start != kafka.NoOffset || js.damaged {
-		js.start = start
+		js.start, l.startNoted = start, start
 	}
 	return l.journal.rewrite(js, l.seals())
 }

@@ -151,6 +151,9 @@ func (l *Log) floorTime(v view, h *handle, ts kafka.Timestamp, from kafka.Offset
 	if err != nil || last == kafka.NoOffset {
 		return start, err
 	}
+	if last >= v.next { // the index has grown beyond the view, and nothing in the view is as young as the entry
+		return place{v.size, kafka.NoOffset}, nil
+	}
 	header, at, err := l.tryFind(v, h, last)
 	if err != nil {
 		return place{}, err

@@ -50,6 +50,9 @@ func (l *Log) truncateTo(off kafka.Offset) error {
 	if err := l.journal.append(marks); err != nil {
 		return err
 	}
+	if next < l.start {
+		l.startNoted = next
+	}
 	l.mu.Lock()
 	l.flushed = min(l.flushed, next)
 	l.mu.Unlock()
@@ -291,7 +294,7 @@ func (l *Log) emptied(off kafka.Offset, now kafka.Timestamp) error {
 	}
 	l.epochs.Clear()
 	l.epochsDirty, l.tailDirty = true, false
-	l.unsynced = 0
+	l.unsynced, l.startNoted = 0, off
 	l.compaction = compactionState{}
 	l.producers.Reset(off)
 	if err := l.createSegment(off, now); err != nil {
@@ -315,15 +318,18 @@ func (l *Log) AdvanceStart(off kafka.Offset) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if off <= l.start {
+	if off <= max(l.startNoted, 0) {
 		return nil
 	}
 	if off > l.end {
 		return &RangeError{Offset: off, Start: l.start, End: l.end}
 	}
+	// Also when the start is there already: if retention moved it, a crash may bring deleted segments back.
+	off = max(off, l.start)
 	if err := l.journal.append(appendMark(nil, kindStart, off)); err != nil {
 		return l.fault("advance log start", err)
 	}
+	l.startNoted = off
 	l.moveStart(off)
 	if err := l.compactJournal(); err != nil {
 		return l.fault("advance log start", err)
