@@ -141,9 +141,9 @@ func (x *transition) setLeader(n kafka.NodeID) {
 	if x.after.Leader == n {
 		return
 	}
-	x.t.countLeader(x.after.Leader, -1)
-	x.t.countLeader(n, +1)
+	x.t.countLeader(x.t.leadsSoon(x.after), -1)
 	x.after.Leader = n
+	x.t.countLeader(x.t.leadsSoon(x.after), +1)
 	x.raiseEpoch()
 }
 
@@ -172,28 +172,38 @@ func (x *transition) finish(records *[]metadata.Record) *metadata.Partition {
 	return x.after
 }
 
-// leaderships counts what each broker leads, of the cluster by one walk over the image for a whole turn, and of the topic
-// in hand.
+// leaderships counts what each broker leads or will soon, of the cluster by one walk over the image for a whole turn, and of
+// the topic in hand.
 func (t *turn) leaderships(topic *metadata.Topic) func(kafka.NodeID) balance.Leaderships {
 	if t.ofCluster == nil {
 		t.ofCluster = map[kafka.NodeID]int{}
 		for topic := range t.image.Topics() {
-			countLeaders(topic, t.ofCluster)
+			t.countLeaders(topic, t.ofCluster)
 		}
 	}
 	if t.topic != topic {
 		t.topic, t.ofTopic = topic, map[kafka.NodeID]int{}
-		countLeaders(topic, t.ofTopic)
+		t.countLeaders(topic, t.ofTopic)
 	}
 	return func(n kafka.NodeID) balance.Leaderships {
 		return balance.Leaderships{OfTopic: t.ofTopic[n], OfCluster: t.ofCluster[n]}
 	}
 }
 
-func countLeaders(topic *metadata.Topic, counts map[kafka.NodeID]int) {
+func (t *turn) countLeaders(topic *metadata.Topic, counts map[kafka.NodeID]int) {
 	for _, p := range topic.Partitions() {
-		counts[p.Leader]++
+		counts[t.leadsSoon(p)]++
 	}
+}
+
+// leadsSoon is the preferred replica where it is in service, since it is given the leadership back; else the leader. If a broker
+// that has just started counted as leading nothing, it would be given the partitions of one that dies then, and its own
+// on top.
+func (t *turn) leadsSoon(p *metadata.Partition) kafka.NodeID {
+	if preferred := p.Replicas[0]; !t.c.options.RebalanceDisabled && t.image.Eligible(preferred) {
+		return preferred
+	}
+	return p.Leader
 }
 
 // countLeader keeps the counts current within a turn.
