@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -107,7 +108,9 @@ type Replica struct {
 	Fetchers              int32 // connections per leader broker
 	SocketTimeout         time.Duration
 	RequestTimeout        time.Duration
-	RackAware             bool // replica.selector.class is Kafka's RackAwareReplicaSelector
+	LeaderThrottle        int64 // bytes per second to throttled followers; the largest number is no bound
+	FollowerThrottle      int64 // the same, for what throttled replicas of this broker take in
+	RackAware             bool  // replica.selector.class is Kafka's RackAwareReplicaSelector
 }
 
 // Group are the settings of consumer groups and of their offsets topic.
@@ -167,6 +170,8 @@ func ResolveBroker(l Layers) (Broker, error) {
 			Fetchers:              int32(r.int("num.replica.fetchers")),
 			SocketTimeout:         ms("replica.socket.timeout.ms"),
 			RequestTimeout:        ms("request.timeout.ms"),
+			LeaderThrottle:        r.rate("leader.replication.throttled.rate"),
+			FollowerThrottle:      r.rate("follower.replication.throttled.rate"),
 			RackAware:             r.text("replica.selector.class") == rackAwareSelector,
 		},
 		Group: Group{
@@ -204,6 +209,14 @@ func ResolveBroker(l Layers) (Broker, error) {
 		return Broker{}, err
 	}
 	return b, nil
+}
+
+// rate is a number of bytes per second, without a bound when it is not set.
+func (r resolver) rate(name string) int64 {
+	if p, ok := r.value(name); ok {
+		return p.int
+	}
+	return math.MaxInt64
 }
 
 const rackAwareSelector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"

@@ -3,11 +3,11 @@ package config
 // ownRows are broker settings that Kafka keeps outside its own table, and Fairlead's, which begin with "fairlead.".
 var ownRows = []Def{
 	{Name: "leader.replication.throttled.rate", Type: Long, Valid: atLeast(0), Update: PerBroker,
-		Meaning: Ignored, Internal: true,
-		Doc: "Bytes per second that a leader sends to throttled followers."},
+		Internal: true,
+		Doc:      "Bytes per second that a leader sends to throttled followers."},
 	{Name: "follower.replication.throttled.rate", Type: Long, Valid: atLeast(0), Update: PerBroker,
-		Meaning: Ignored, Internal: true,
-		Doc: "Bytes per second that throttled followers take in."},
+		Internal: true,
+		Doc:      "Bytes per second that throttled followers take in."},
 	{Name: "replica.alter.log.dirs.io.max.bytes.per.second", Type: Long, Valid: atLeast(0), Update: PerBroker,
 		Meaning: Ignored, Internal: true,
 		Doc: "Bytes per second of moves between directories of one broker. A Fairlead broker has one directory."},

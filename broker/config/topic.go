@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // Topic is what the settings of one topic amount to on one broker. Times are milliseconds, as records and
 // retention count them; math.MaxInt64 means never. Negative retention means no bound.
 type Topic struct {
@@ -37,6 +39,8 @@ type Topic struct {
 
 	MinInsyncReplicas     int32
 	UncleanLeaderElection bool
+
+	LeaderThrottled, FollowerThrottled ReplicaList
 }
 
 // Compression is the codec in which a topic stores batches.
@@ -92,6 +96,8 @@ func ResolveTopic(l Layers) Topic {
 		MinCleanableDirtyRatio:      r.real("min.cleanable.dirty.ratio"),
 		MinInsyncReplicas:           int32(r.int("min.insync.replicas")),
 		UncleanLeaderElection:       r.bool("unclean.leader.election.enable"),
+		LeaderThrottled:             ReplicaList(strings.Join(r.list("leader.replication.throttled.replicas"), ",")),
+		FollowerThrottled:           ReplicaList(strings.Join(r.list("follower.replication.throttled.replicas"), ",")),
 	}
 	for _, policy := range r.list("cleanup.policy") {
 		t.Delete = t.Delete || policy == "delete"

@@ -79,6 +79,8 @@ type fetchPart struct {
 	asked  *fetchsession.Partition
 	target *partition.Partition // nil when it could not be found
 	result partition.FetchResult
+	// throttled: what is read for this follower counts for Options.Throttle.
+	throttled bool
 }
 
 // readAll reads every partition, within the response's limit.
@@ -112,6 +114,11 @@ func (f *fetchCall) read(p *fetchPart, limit int, first bool) {
 	p.target, p.result.Code = f.find(p.asked)
 	if p.result.Code != kafka.None {
 		return
+	}
+	throttle := f.handler.Throttle
+	p.throttled = f.replica != kafka.NoNode && p.target.ThrottledTo(f.replica)
+	if p.throttled && throttle.Wait(f.handler.Clock.Elapsed()) > 0 {
+		limit, first = 0, false // the follower's position counts all the same
 	}
 	p.result = p.target.Fetch(partition.FetchRequest{
 		From: p.asked.FetchOffset, MaxBytes: min(limit, int(max(p.asked.MaxBytes, 0))), AtLeastOneBatch: first,

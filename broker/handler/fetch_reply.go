@@ -21,6 +21,9 @@ func (f *fetchCall) finish() []conn.Chunk {
 		if n := p.result.Slice.Len; n > 0 && f.replica == kafka.NoNode {
 			p.target.Served(n)
 		}
+		if n := p.result.Slice.Len; n > 0 && p.throttled {
+			f.handler.Throttle.Take(n, f.handler.Clock.Elapsed())
+		}
 		out := p.encoded()
 		if out.Code == kafka.NotLeaderOrFollower || out.Code == kafka.FencedLeaderEpoch {
 			hints.add(v, out.Leader)

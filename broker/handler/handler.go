@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/quorum"
+	"github.com/fairlead-io/fairlead/broker/replication"
 	"github.com/fairlead-io/fairlead/broker/wire"
 )
 
@@ -35,7 +36,7 @@ type Images interface {
 	Await(ctx context.Context, ok func(*metadata.Image) bool) *metadata.Image
 }
 
-// Options are the parts that the handlers command. All fields are required.
+// Options are the parts that the handlers command. All fields without a word to the contrary are required.
 type Options struct {
 	Node       kafka.NodeID
 	ClusterID  func() string
@@ -44,6 +45,7 @@ type Options struct {
 	Layers     func() config.Layers  // where they come from, without a topic's
 	Partitions *partition.Manager
 	Volume     func() (total, free int64) // bytes of the file system of the data directory; -1 when unknown
+	Throttle   *replication.Throttle      // of what throttled followers are sent; nil: none
 	Groups     *coordinator.Groups
 	Controller Controller
 	Clock      Clock

@@ -12,6 +12,7 @@ func (p *Partition) assign(image *metadata.Image, s *metadata.Partition, setting
 	p.mu.Lock()
 	before := Change{p, p.machine.Role(), p.leader(), false}
 	p.configure(image, s.Factor(), settings, now)
+	p.isr = s.ISR
 	p.machine.StepAssign(replica.Assignment{
 		Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.Epoch, Replicas: s.Replicas, ISR: s.ISR,
 		Recovering: s.Recovery == metadata.Recovering, Now: now,

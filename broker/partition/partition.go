@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,7 +29,8 @@ type Partition struct {
 	// Guarded by mu. The log's Read and the slices it gives need no lock.
 	log     *seglog.Log
 	machine *replica.Machine
-	closed  bool // deleted, or the broker stops: everything answers NOT_LEADER_OR_FOLLOWER
+	isr     []kafka.NodeID // of the last image; not to be changed
+	closed  bool           // deleted, or the broker stops: everything answers NOT_LEADER_OR_FOLLOWER
 	watches [numWatchKinds]watchList
 	waiting waitTable
 	outbox  []finished   // answers to give, in the order of completion
@@ -53,6 +55,24 @@ func (p *Partition) TopicPartition() kafka.TopicPartition { return p.name }
 
 // ID names the partition by its topic's id.
 func (p *Partition) ID() kafka.TopicIDPartition { return p.id }
+
+// Throttled tells whether this replica's catching up counts for the broker's follower throttle: its topic's settings say so,
+// and it is not in sync.
+func (p *Partition) Throttled() bool {
+	return p.settings.Load().FollowerThrottled.Has(p.id.Partition, p.host.o.Self) && !p.inISR(p.host.o.Self)
+}
+
+// ThrottledTo tells whether what this leader sends to a follower counts for the broker's leader throttle. As in Kafka, the
+// settings name the leader.
+func (p *Partition) ThrottledTo(follower kafka.NodeID) bool {
+	return p.settings.Load().LeaderThrottled.Has(p.id.Partition, p.host.o.Self) && !p.inISR(follower)
+}
+
+func (p *Partition) inISR(n kafka.NodeID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.isr, n)
+}
 
 // Settings are the topic's settings as resolved on this broker. Not to be changed.
 func (p *Partition) Settings() *config.Topic { return p.settings.Load() }

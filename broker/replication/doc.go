@@ -21,6 +21,11 @@
 // In a session a request names only partitions whose position changed since they were last named, and those that the
 // leader shall forget. A leader without room for a session answers id 0: then every fetch is full.
 //
+// # Throttle
+//
+// A replica that catches up under a throttle leaves the session while more was taken in than the rate allows, and comes
+// back when that is paid for: see [Throttle].
+//
 // # Errors of a partition
 //
 // A partition in trouble leaves the session and comes back after a pause that doubles from MinBackoff to MaxBackoff,

@@ -17,6 +17,8 @@ type Replica interface {
 	TakeAnswer(a replica.Answer) kafka.ErrorCode
 	TakeDivergence(d replica.Diverged, now kafka.Elapsed)
 	TakeOutOfRange(o replica.OutOfRange, now kafka.Elapsed) (moved bool)
+	// Throttled tells whether it counts for Options.Throttle now.
+	Throttled() bool
 }
 
 // Options are a fetcher's settings. A zero value gets the default.
@@ -28,6 +30,8 @@ type Options struct {
 	PartitionMaxBytes int32         // replica.fetch.max.bytes, 1 MiB
 	MinBackoff        time.Duration // 25 ms
 	MaxBackoff        time.Duration // replica.fetch.backoff.ms, 1 s
+	// Throttle bounds what throttled replicas take in; nil: nothing does.
+	Throttle *Throttle
 	// OnError is told of a partition's trouble, for a metric or a log line; may be nil.
 	OnError func(p kafka.TopicIDPartition, code kafka.ErrorCode)
 }
@@ -65,7 +69,7 @@ type Fetcher struct {
 	follows   map[kafka.TopicIDPartition]*follow
 	changed   []*follow // whose position may have changed; each at most once
 	spare     []*follow // memory for the next changed
-	resting   []*follow // in trouble until follow.restUntil; few
+	resting   []*follow // in trouble or throttled until follow.restUntil; few
 	forgotten []kafka.TopicIDPartition
 	sessionID int32
 	epoch     int32 // of the next fetch; 0 opens
@@ -189,13 +193,18 @@ func (f *Fetcher) touch(p *follow) {
 	}
 }
 
-// rest leaves a partition alone for a while.
+// rest leaves a partition in trouble alone for a while.
 func (f *Fetcher) rest(p *follow, now kafka.Elapsed) {
+	f.pause(p, now.Add(backoff(p.failures, f.o)))
+	p.failures++
+}
+
+// pause takes a partition out of the session until some time.
+func (f *Fetcher) pause(p *follow, until kafka.Elapsed) {
 	if p.restUntil == 0 {
 		f.resting = append(f.resting, p)
 	}
-	p.restUntil = now.Add(backoff(p.failures, f.o))
-	p.failures++
+	p.restUntil = until
 	if p.inSession {
 		f.hold(p, false)
 		f.forgotten = append(f.forgotten, p.id)

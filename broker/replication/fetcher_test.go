@@ -19,6 +19,8 @@ type fake struct {
 	ready bool
 	code  kafka.ErrorCode // what TakeAnswer says
 	log   []string
+
+	throttled bool
 }
 
 func newFake(n int32) *fake {
@@ -44,6 +46,8 @@ func (r *fake) TakeOutOfRange(o replica.OutOfRange, _ kafka.Elapsed) bool {
 	r.pos.From = max(r.pos.From, o.LeaderStart)
 	return o.LeaderStart >= 0
 }
+
+func (r *fake) Throttled() bool { return r.throttled }
 
 // ask calls Next and prints the request.
 func ask(f *Fetcher, now time.Duration) string {

@@ -94,6 +94,10 @@ func (f *Fetcher) ask(req *kmsg.FetchRequest, p *follow, now kafka.Elapsed) {
 	if p.gone || p.restUntil != 0 {
 		return
 	}
+	if wait := f.o.Throttle.Wait(now); wait > 0 && p.r.Throttled() {
+		f.pause(p, now.Add(wait))
+		return
+	}
 	pos, ok := p.r.FetchPosition()
 	if !ok {
 		f.rest(p, now)

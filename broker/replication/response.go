@@ -86,6 +86,9 @@ func (f *Fetcher) take(p *follow, r *kmsg.FetchResponseTopicPartition, now kafka
 			LeaderWatermark: kafka.Offset(r.HighWatermark),
 		}, now)
 	case code == kafka.None:
+		if n := len(r.RecordBatches); n > 0 && p.r.Throttled() {
+			f.o.Throttle.Take(n, now)
+		}
 		code = p.r.TakeAnswer(replica.Answer{
 			Asked: p.asked.LeaderEpoch, Records: r.RecordBatches, LeaderStart: kafka.Offset(r.LogStartOffset),
 			LeaderWatermark: kafka.Offset(r.HighWatermark), Now: now, Wall: wall,

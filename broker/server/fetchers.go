@@ -24,14 +24,14 @@ func newFetchers(s *Server) *fetchers {
 	f := &fetchers{peers: s.peers}
 	now := func() (kafka.Elapsed, kafka.Timestamp) { return s.clock.Elapsed(), s.clock.Wall() }
 	epoch := func() kafka.BrokerEpoch { return s.members.state.brokerEpoch() }
-	f.runner = replication.NewRunner(fetchOptions(s.node, s.settings.broker().Replica), f.connect, now, epoch)
+	f.runner = replication.NewRunner(fetchOptions(s.node, s.settings.broker().Replica, s.throttles.follower), f.connect, now, epoch)
 	return f
 }
 
-func fetchOptions(self kafka.NodeID, r config.Replica) replication.Options {
+func fetchOptions(self kafka.NodeID, r config.Replica, t *replication.Throttle) replication.Options {
 	return replication.Options{
 		Self: self, MaxWait: r.FetchWaitMax, MinBytes: r.FetchMinBytes, MaxBytes: r.FetchResponseMaxBytes,
-		PartitionMaxBytes: r.FetchMaxBytes, MaxBackoff: r.FetchBackoff,
+		PartitionMaxBytes: r.FetchMaxBytes, MaxBackoff: r.FetchBackoff, Throttle: t,
 	}
 }
 

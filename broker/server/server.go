@@ -46,6 +46,7 @@ type Server struct {
 	controller *controllerClient
 	members    *members
 	partitions *partition.Manager
+	throttles  throttles
 	fetchers   *fetchers
 	groups     *coordinator.Groups
 
@@ -75,7 +76,7 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	s := &Server{
 		node: o.Broker.NodeID, incarnation: NewUUID(), clock: newClock(), log: o.Log, fs: vfs.OS(),
-		settings: newSettings(o.Static, o.Broker), images: newImages(), queue: newImageQueue(),
+		settings: newSettings(o.Static, o.Broker), images: newImages(), queue: newImageQueue(), throttles: newThrottles(),
 		placed: make(chan struct{}), leaderless: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
 	s.running, s.cancel = context.WithCancel(context.Background())

@@ -172,7 +172,7 @@ func (s *Server) wireNetwork(b *config.Broker) error {
 	s.clients, err = handler.New(handler.Options{
 		Node: s.node, ClusterID: func() string { return s.images.Current().ClusterID() }, Images: s.images,
 		Settings: s.settings.broker, Layers: s.settings.layers, Partitions: s.partitions, Volume: s.volume,
-		Groups: s.groups, Controller: s.controller, Clock: s.clock, Log: s.log.WithName("handler"),
+		Throttle: s.throttles.leader, Groups: s.groups, Controller: s.controller, Clock: s.clock, Log: s.log.WithName("handler"),
 	})
 	if err != nil {
 		return err
