@@ -22,7 +22,8 @@ import (
 //	its partition epoch is current                INVALID_UPDATE_VERSION
 //	the new ISR is a set of replicas with itself  INVALID_REQUEST
 //	the recovery state does not go back           INVALID_REQUEST
-//	every member is eligible and of this epoch    INELIGIBLE_REPLICA
+//	every member is eligible and of this epoch,
+//	every new one has space on its disk           INELIGIBLE_REPLICA
 //	it neither elects another leader nor ends a
 //	move, which raises the leader epoch           NEW_LEADER_ELECTED; the change is made
 func (t *turn) alterPartition(req *kmsg.AlterPartitionRequest) kmsg.Response {
@@ -54,8 +55,8 @@ func (t *turn) alterPartition(req *kmsg.AlterPartitionRequest) kmsg.Response {
 	return resp
 }
 
-// alterISR is the partition after the change, and the records of the change. One that ends a move takes two: the leader after
-// it may have joined the ISR only now (P4).
+// alterISR is the partition after the change, and the records of the change. One that ends a move, or relieves a leader whose
+// disk is full, takes two: the leader after it may have joined the ISR only now (P4).
 func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.AlterPartitionRequestTopicPartition) (metadata.Partition, []metadata.Record, kafka.ErrorCode) {
 	none := metadata.Partition{}
 	topic := t.image.TopicByID(tp.TopicID)
@@ -72,11 +73,14 @@ func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.
 	}
 	x := t.change(ref, nil)
 	x.setISR(ordered(ref.Replicas, isr))
+	if x.mustShed() { // in the second record, which decides who stays electable
+		x.after.ELR = filter(ordered(ref.Replicas, union(ref.ISR, ref.ELR)), notIn(isr))
+	}
 	x.after.Recovery = metadata.RecoveryState(rp.LeaderRecoveryState)
 	x.elect()
 	var records []metadata.Record
 	after := x.finish(&records)
-	if after.Moving() {
+	if after.Moving() || x.mustShed() {
 		x = t.change(partitionRef{topic, tp, after}, nil)
 		x.settle()
 		after = x.finish(&records)
@@ -123,7 +127,7 @@ func (t *turn) judgeISR(leader kafka.NodeID, ref partitionRef, rp kmsg.AlterPart
 	}
 	for _, m := range members {
 		b := t.image.Broker(kafka.NodeID(m.BrokerID))
-		if b == nil || rules.AlterEligibility && !b.Eligible() ||
+		if b == nil || rules.AlterEligibility && (!b.Eligible() || b.DiskFull && !ref.InISR(b.ID)) ||
 			rules.AlterBrokerEpochs && m.BrokerEpoch != int64(kafka.NoBrokerEpoch) && m.BrokerEpoch != int64(b.Epoch) {
 			return nil, kafka.IneligibleReplica
 		}

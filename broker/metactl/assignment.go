@@ -11,8 +11,9 @@ import (
 // place lets balance choose the replicas of new partitions; existing are those of a topic that grows.
 func (t *turn) place(partitions, replicas int, existing [][]kafka.NodeID) ([][]kafka.NodeID, *refusal) {
 	p := balance.Placement{Partitions: partitions, Replicas: replicas, Existing: existing, Start: t.rnd.Uint64()}
+	may := t.firstChoice()
 	for b := range t.image.Brokers() {
-		p.Brokers = append(p.Brokers, balance.Broker{ID: b.ID, Rack: b.Rack, Fenced: !b.Eligible()})
+		p.Brokers = append(p.Brokers, balance.Broker{ID: b.ID, Rack: b.Rack, Fenced: !may(b.ID)})
 	}
 	out, ok := balance.Place(p)
 	if !ok {
@@ -60,7 +61,10 @@ func (t *turn) judgeAssignment(assignment [][]kafka.NodeID, first int, replicas 
 
 // newPartition is the first state of a partition: in sync are the replicas that can be.
 func (t *turn) newPartition(id kafka.TopicID, n int32, replicas []kafka.NodeID) *metadata.PartitionRecord {
-	isr := filter(replicas, t.image.Eligible)
+	isr := filter(replicas, t.image.TakesWrites)
+	if len(isr) == 0 {
+		isr = filter(replicas, t.image.Eligible)
+	}
 	return &metadata.PartitionRecord{TopicID: id, Number: n, Partition: metadata.Partition{
 		Replicas: replicas, ISR: isr, Leader: isr[0],
 	}}

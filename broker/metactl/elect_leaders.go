@@ -72,7 +72,7 @@ func (t *turn) electOne(kind int8, name string, n int32) (*metadata.PartitionCha
 		switch {
 		case ref.Leader == preferred:
 			return nil, refused(kafka.ElectionNotNeeded, "The preferred replica leads already.")
-		case !ref.InISR(preferred) || !t.image.Eligible(preferred):
+		case !ref.InISR(preferred) || !t.image.TakesWrites(preferred):
 			return nil, refused(kafka.PreferredLeaderNotAvailable, "The preferred replica %d is not in sync or not available.", preferred)
 		}
 		x.lead(preferred)

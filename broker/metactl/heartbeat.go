@@ -5,6 +5,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
+	"github.com/fairlead-io/fairlead/broker/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -17,7 +18,8 @@ import (
 //
 // A broker has caught up when its image holds its own registration. A fenced broker may stop at once. A stopping one may
 // when it leads nothing any more and its own image shows that, so that it has handed over by itself. A broker whose data
-// directory is offline is fenced until it registers again, which it then does as after an unclean stop.
+// directory is offline is fenced until it registers again, which it then does as after an unclean stop. One whose disk is full
+// stays in service without taking writes: see disk_full.go.
 func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.BrokerHeartbeatResponse)
 	resp.IsFenced = true
@@ -32,6 +34,9 @@ func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
 	registered := t.c.committed.Broker(node)
 	resp.IsCaughtUp = registered != nil && registered.Epoch == b.Epoch && req.CurrentMetadataOffset >= int64(registered.RegisteredAt)
 
+	if full := wire.DiskFull(req); full != b.DiskFull {
+		b = t.setDiskFull(b, full)
+	}
 	failed := slices.Contains(req.OfflineLogDirs, [16]byte(b.Directory))
 	switch {
 	case failed && !b.Fenced:
@@ -54,7 +59,7 @@ func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
 // stop begins a controlled shutdown: the broker may neither lead nor join an ISR from now on, and leaves the ISRs in which
 // others remain. Partitions that only it could lead have no leader while it is down.
 func (t *turn) stop(b *metadata.Broker) {
-	t.add(&metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, ControlledShutdown: true})
+	t.add(&metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, ControlledShutdown: true, DiskFull: b.DiskFull})
 	t.leave(b.ID)
 }
 
@@ -84,7 +89,9 @@ func (t *turn) fence(brokers ...*metadata.Broker) {
 	var records []metadata.Record
 	var gone []kafka.NodeID
 	for _, b := range brokers {
-		records = append(records, &metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, Fenced: true, ControlledShutdown: b.ControlledShutdown})
+		records = append(records, &metadata.BrokerChange{
+			ID: b.ID, Epoch: b.Epoch, Fenced: true, ControlledShutdown: b.ControlledShutdown, DiskFull: b.DiskFull,
+		})
 		gone = append(gone, b.ID)
 	}
 	t.add(records...)
@@ -112,7 +119,7 @@ func (t *turn) leave(gone ...kafka.NodeID) {
 
 // unfence puts a broker into service. It leads at once what nobody leads and it may.
 func (t *turn) unfence(b *metadata.Broker) {
-	t.add(&metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, ControlledShutdown: b.ControlledShutdown})
+	t.add(&metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, ControlledShutdown: b.ControlledShutdown, DiskFull: b.DiskFull})
 	k := t.c.soft.contacts[b.ID]
 	k.unfenced = t.now
 	t.c.soft.contacts[b.ID] = k

@@ -83,6 +83,9 @@ func (m *model) check() {
 	if p.Leader == kafka.NoNode && slices.ContainsFunc(slices.Concat(p.ISR, p.ELR), i.Eligible) {
 		m.fail("nobody leads, though somebody could: %s", describePartition(p))
 	}
+	if full := func(n kafka.NodeID) bool { return i.Broker(n).DiskFull }; slices.ContainsFunc(p.ISR, full) && slices.ContainsFunc(p.ISR, i.TakesWrites) {
+		m.fail("a full disk holds up writes that others could take: %s", describePartition(p))
+	}
 	if len(p.ISR) > 1 && !allOf(p.ISR, i.Eligible) {
 		m.fail("the ISR has a member that is fenced or stopping: %s", describePartition(p))
 	}

@@ -89,6 +89,7 @@ func (m *model) checkMove(p *metadata.Partition) {
 func (m *model) calm() {
 	m.late = nil
 	for n := range m.brokers {
+		m.brokers[n].full = false
 		if !m.brokers[n].up {
 			m.startBroker(n)
 		}

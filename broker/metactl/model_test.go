@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
+	"github.com/fairlead-io/fairlead/broker/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -18,6 +19,7 @@ import (
 type model struct {
 	*world
 	rnd     *rand.Rand
+	events  int // kinds of events: in every other world no disk gets full, which hides other faults
 	minISR  int
 	brokers [4]modelBroker
 	// The replicas before the running move, and the last wish, told naively.
@@ -33,6 +35,7 @@ type model struct {
 
 type modelBroker struct {
 	up       bool
+	full     bool          // its disk
 	process  int           // counts starts
 	disk     int           // counts directories
 	previous int64         // epoch of the clean stop, -1 otherwise
@@ -49,7 +52,7 @@ type modelBroker struct {
 
 func runModel(t *testing.T, seed uint64, rules Rules) *model {
 	rnd := rand.New(rand.NewPCG(seed, 7))
-	m := &model{world: newWorld(t, Options{Rules: &rules}), rnd: rnd, minISR: 1 + rnd.IntN(3)}
+	m := &model{world: newWorld(t, Options{Rules: &rules}), rnd: rnd, events: 21 + int(seed%2), minISR: 1 + rnd.IntN(3)}
 	for n := range m.brokers {
 		m.brokers[n].previous, m.brokers[n].epoch = -1, -1
 		m.startBroker(n)
@@ -105,7 +108,7 @@ func (m *model) step() {
 	n := m.rnd.IntN(len(m.brokers))
 	b := &m.brokers[n]
 	m.pass(time.Duration(m.rnd.IntN(400)) * time.Millisecond)
-	switch m.rnd.IntN(21) {
+	switch m.rnd.IntN(m.events) {
 	case 0, 1, 2, 3:
 		m.produce()
 	case 4, 5, 6, 7:
@@ -166,6 +169,9 @@ func (m *model) step() {
 		}
 	case 20:
 		m.move()
+	case 21:
+		b.full = m.rnd.IntN(2) == 0
+		m.note("the disk of broker %d is full: %v", n, b.full)
 	case 19: // another process claims the id
 		if b.up && m.image().Eligible(kafka.NodeID(n)) {
 			req := registration(int32(n), "other", "other", -1)
@@ -203,6 +209,9 @@ func (m *model) heartbeatOf(n int, stop bool) *kmsg.BrokerHeartbeatResponse {
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
 	req.BrokerID, req.BrokerEpoch, req.WantShutdown = int32(n), m.brokers[n].epoch, stop
 	req.CurrentMetadataOffset = int64(m.index)
+	if m.brokers[n].full {
+		wire.SetDiskFull(req)
+	}
 	return decide[*kmsg.BrokerHeartbeatResponse](m.world, req)
 }
 
@@ -227,6 +236,9 @@ func (m *model) produce() {
 		return
 	}
 	b := &m.brokers[p.Leader]
+	if b.full {
+		return
+	}
 	m.next++
 	b.log = append(b.log, m.next)
 	m.advance()
@@ -236,6 +248,10 @@ func (m *model) produce() {
 func (m *model) replicate(n int) {
 	_, p := m.partition()
 	if p.Leader == kafka.NoNode || p.Leader == kafka.NodeID(n) || !m.brokers[n].up || !m.brokers[p.Leader].up || !p.HasReplica(kafka.NodeID(n)) {
+		return
+	}
+	if m.brokers[n].full {
+		m.brokers[n].log = m.brokers[n].log[:commonPrefix(m.brokers[n].log, m.brokers[p.Leader].log)]
 		return
 	}
 	m.brokers[n].log = slices.Clone(m.brokers[p.Leader].log)

@@ -66,10 +66,11 @@ func (x *transition) finishMove() {
 	x.place(target, nil, nil)
 }
 
-// settle ends a move if it can and sees to the leader. It is for changes that let nobody into the ISR: a leader must have been
-// in ISR or ELR before (P4).
+// settle ends a move if it can, takes full disks out of the way and sees to the leader. It is for changes that let nobody into
+// the ISR: a leader must have been in ISR or ELR before (P4).
 func (x *transition) settle() {
 	x.finishMove()
+	x.shedFull()
 	x.elect()
 }
 

@@ -95,17 +95,23 @@ func (x *transition) lose(n kafka.NodeID, lastKnown bool) {
 }
 
 // elect sees to it that the partition has a leader if it can: the present one when it is in sync and may lead, else one of
-// the ISR, else one of the ELR. Never anyone else: that is what unclean elections are for.
+// the ISR, else one of the ELR; of each, one that takes writes first. Never anyone else: that is what unclean elections are
+// for.
 func (x *transition) elect() {
 	p := x.after
 	if p.Leader != kafka.NoNode && p.InISR(p.Leader) && x.may(p.Leader) {
 		p.LastKnownELR = nil
 		return
 	}
-	count := x.t.leaderships(x.ref.topic)
-	leader := balance.Leader(p.Replicas, func(n kafka.NodeID) bool { return p.InISR(n) && x.may(n) }, count)
-	if leader == kafka.NoNode {
-		leader = balance.Leader(p.Replicas, func(n kafka.NodeID) bool { return p.InELR(n) && x.may(n) }, count)
+	count, writable := x.t.leaderships(x.ref.topic), x.t.image.TakesWrites
+	leader := kafka.NoNode
+	for _, in := range []func(kafka.NodeID) bool{
+		func(n kafka.NodeID) bool { return p.InISR(n) && writable(n) }, p.InISR,
+		func(n kafka.NodeID) bool { return p.InELR(n) && writable(n) }, p.InELR,
+	} {
+		if leader == kafka.NoNode {
+			leader = balance.Leader(p.Replicas, func(n kafka.NodeID) bool { return in(n) && x.may(n) }, count)
+		}
 	}
 	if leader == kafka.NoNode && !x.t.c.rules.CleanElection {
 		if leader = balance.Leader(p.Replicas, x.may, count); leader != kafka.NoNode {

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
+	"github.com/fairlead-io/fairlead/broker/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -55,7 +56,7 @@ func (s *script) register() string {
 	return fmt.Sprintf("%v epoch %d\n", kafka.ErrorCode(resp.ErrorCode), resp.BrokerEpoch)
 }
 
-// heartbeat N [offset=] [epoch=] [fence] [stop] [offline]
+// heartbeat N [offset=] [epoch=] [fence] [stop] [offline] [full]
 func (s *script) beat() string {
 	req := kmsg.NewPtrBrokerHeartbeatRequest()
 	req.BrokerID, req.WantFence, req.WantShutdown = s.node(), s.has("fence"), s.has("stop")
@@ -63,6 +64,9 @@ func (s *script) beat() string {
 	req.CurrentMetadataOffset = s.int("offset", int64(s.index))
 	if b := s.image().Broker(kafka.NodeID(req.BrokerID)); s.has("offline") {
 		req.OfflineLogDirs = append(req.OfflineLogDirs, b.Directory)
+	}
+	if s.has("full") {
+		wire.SetDiskFull(req)
 	}
 	resp := decide[*kmsg.BrokerHeartbeatResponse](s.world, req)
 	out := kafka.ErrorCode(resp.ErrorCode).String()

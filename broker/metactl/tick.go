@@ -103,7 +103,7 @@ func (t *turn) moveLeadersBack() {
 	var batch []metadata.Record
 	for b := range t.image.Brokers() {
 		set := s.misled[b.ID]
-		if set == nil || set.len() == 0 || !b.Eligible() || t.now.Sub(s.contacts[b.ID].unfenced) < settleTime {
+		if set == nil || set.len() == 0 || !b.TakesWrites() || t.now.Sub(s.contacts[b.ID].unfenced) < settleTime {
 			continue
 		}
 		s.cursor.misled[b.ID] = set.walk(s.cursor.misled[b.ID], maxWalkPerTick, func(tp kafka.TopicIDPartition) bool {

@@ -190,6 +190,9 @@ func describeBroker(b *metadata.Broker) string {
 	if b.ControlledShutdown {
 		out += " stopping"
 	}
+	if b.DiskFull {
+		out += " full"
+	}
 	return out
 }
 
