@@ -60,6 +60,11 @@ func TestEveryBrokerGivesTheSameVerdict(t *testing.T) {
 	createTopic(t, servers[0], "alone", 1)
 	alone := servers[0].images.Current().TopicByName("alone").Partition(0).Leader
 	other := (alone + 1) % 3
+	// A new leader of the quorum has heard of nobody yet, and what is not known is not safe.
+	eventually(t, "the quorum's leader reaches all voters", func() bool {
+		_, reachable, err := servers[0].voters(t.Context())
+		return err == nil && len(reachable) == 3
+	})
 	for _, s := range servers {
 		var v adminapi.Verdict
 		if status, _ := get(t, s, "/safe-to-stop?ids="+ids(alone), &v); status != http.StatusOK || !v.Safe || v.UnavoidableTotal != 1 ||
@@ -112,11 +117,21 @@ func TestVerdictsNameTheWorstFirst(t *testing.T) {
 			{TopicPartition: tp("b"), Loses: metactl.LosesLeader},
 		},
 		BlockedCount: 7, QuorumLost: true, Unavoidable: []metactl.StopConcern{{TopicPartition: tp("c"), Loses: metactl.LosesLeader}}, UnavoidableCount: 1,
-	})
+	}, 3)
 	v.Brokers = []int32{1}
 	want := "not safe to stop 1: 8 in the way, first metadata quorum loses-quorum"
 	if !strings.HasPrefix(v.String(), want) || v.Blocks[1].Topic != "b" || v.Blocks[2].Clears != "catching up of broker 2 or 3" || v.Unavoidable[0].Topic != "c" {
 		t.Errorf("%s\n%+v", v, v)
+	}
+}
+
+// TestASoleVoterMayStop: it will be missed, and that cannot be helped. Else a cluster of one broker could never be rolled.
+func TestASoleVoterMayStop(t *testing.T) {
+	s := startBrokers(t, 1)[0]
+	var v adminapi.Verdict
+	get(t, s, "/safe-to-stop?ids=0", &v)
+	if !v.Safe || v.Total != 0 || v.UnavoidableTotal != 1 || v.Unavoidable[0].Effect != adminapi.LosesQuorum {
+		t.Errorf("%+v", v)
 	}
 }
 

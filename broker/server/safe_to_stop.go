@@ -62,7 +62,7 @@ func parseNodes(text string) ([]kafka.NodeID, error) {
 func (s *Server) safeToStop(ctx context.Context, ids []kafka.NodeID) adminapi.Verdict {
 	voters, reachable, err := s.voters(ctx)
 	image := s.images.Current()
-	verdict := verdictOf(metactl.SafeToStop(image, ids, voters, reachable))
+	verdict := verdictOf(metactl.SafeToStop(image, ids, voters, reachable), len(voters))
 	if err != nil {
 		verdict.Safe = false
 		verdict.Total++
@@ -101,14 +101,22 @@ func (s *Server) voters(ctx context.Context) (voters, reachable []kafka.NodeID, 
 	return voters, reachable, nil
 }
 
-// verdictOf puts the controller's verdict into the form that the admin endpoint gives.
-func verdictOf(v metactl.StopVerdict) adminapi.Verdict {
+// verdictOf puts the controller's verdict into the form that the admin endpoint gives. One or two voters cannot spare any: as with
+// partitions that have too few replicas, waiting would not help, so it forbids nothing.
+func verdictOf(v metactl.StopVerdict, voters int) adminapi.Verdict {
 	out := adminapi.Verdict{Safe: v.Safe, Total: v.BlockedCount, UnavoidableTotal: v.UnavoidableCount}
-	if v.QuorumLost {
+	quorum := adminapi.Block{
+		Effect: adminapi.LosesQuorum, Partition: -1, Reason: "fewer voters than a majority would be left", Clears: "fewer voters stopping, or others coming back",
+	}
+	switch {
+	case v.QuorumLost && voters < 3:
+		quorum.Clears = "more voters"
+		out.Safe = v.BlockedCount == 0
+		out.UnavoidableTotal++
+		out.Unavoidable = append(out.Unavoidable, quorum)
+	case v.QuorumLost:
 		out.Total++
-		out.Blocks = append(out.Blocks, adminapi.Block{
-			Effect: adminapi.LosesQuorum, Partition: -1, Reason: "fewer voters than a majority would be left", Clears: "fewer voters stopping, or others coming back",
-		})
+		out.Blocks = append(out.Blocks, quorum)
 	}
 	for _, loss := range []metactl.StopLoss{metactl.LosesLeader, metactl.LosesAcks} { // the worst first
 		for _, c := range v.Blocked {
