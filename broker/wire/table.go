@@ -41,7 +41,7 @@ type API struct {
 const (
 	// KeyRaft carries raft messages one way: no response is ever sent.
 	KeyRaft kmsg.Key = 0x7f00
-	// KeyQuorum carries the quorum's own requests (join as a learner, snapshot parts), each with a response.
+	// KeyQuorum carries reports of log ends to the quorum's leader (metactl.LogEndsRequest), each with a response.
 	KeyQuorum kmsg.Key = 0x7f01
 )
 
