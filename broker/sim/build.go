@@ -25,8 +25,8 @@ func (w *World) build() {
 	w.check.init()
 	voters := 3
 	brokers := 3 + w.rnd.IntN(3)
-	w.weather.powerLoss = w.chance(50)
-	w.logf("seed %d: %d brokers, power loss %v", w.o.Seed, brokers, w.weather.powerLoss)
+	w.weather.draw(w)
+	w.logf("seed %d: %d brokers, loss mode %d, a fault every %v, delays up to %v", w.o.Seed, brokers, w.weather.mode, w.weather.pace, w.weather.maxWait)
 	for i := range brokers {
 		w.hosts = append(w.hosts, w.newHost(kafka.NodeID(i)))
 	}
@@ -46,7 +46,7 @@ func (w *World) build() {
 		h.start()
 	}
 	configs := map[string]string{"min.insync.replicas": "2", "segment.bytes": "1048576"}
-	if w.weather.powerLoss {
+	if w.weather.mode == lossAnyTime {
 		configs["flush.messages"] = "1" // else a power loss of all replicas may lose what was acknowledged
 	}
 	w.topics = []simTopic{{"t", 2, 3, configs}}
@@ -59,6 +59,7 @@ func (w *World) build() {
 		}
 	}
 	w.weather.begin(w)
+	w.check.probe(w)
 }
 
 // createTopic asks again until the topic is there.
@@ -149,6 +150,37 @@ func (w *World) heal() {
 			p.finishing = true
 		}
 	})
+	w.after(15*time.Second, w.electUncleanly)
+}
+
+// electUncleanly is the administrator: a partition whose last replica in sync lost its disk, after the others had been killed, waits for
+// somebody's leave, rightly. All other logs are there, so the most complete one has everything.
+func (w *World) electUncleanly() {
+	w.after(5*time.Second, w.electUncleanly)
+	p := w.somebody()
+	if p == nil || w.weather.mode != lossSingle {
+		return
+	}
+	req := kmsg.NewPtrElectLeadersRequest()
+	req.SetVersion(req.MaxVersion())
+	req.ElectionType = 1
+	for _, t := range w.topics {
+		topic := p.image.TopicByName(t.name)
+		if topic == nil {
+			continue
+		}
+		for n, s := range topic.Partitions() {
+			if s.Leader == kafka.NoNode && len(s.ISR)+len(s.ELR)+len(s.LastKnownELR) == 0 {
+				ask := kmsg.NewElectLeadersRequestTopic()
+				ask.Topic, ask.Partitions = t.name, []int32{n}
+				req.Topics = append(req.Topics, ask)
+				w.logf("an administrator asks for an unclean election of %s-%d", t.name, n)
+			}
+		}
+	}
+	if len(req.Topics) > 0 {
+		p.ask(req, func(kmsg.Response, error) {})
+	}
 }
 
 // converged tells whether every broker has the same image and every partition all its replicas, equal to the end.
@@ -165,22 +197,22 @@ func (w *World) unconverged() string {
 }
 
 func (w *World) look() string {
+	down := ""
+	for _, h := range w.hosts {
+		if h.proc == nil {
+			h.start() // it may have ended after the healing by what happened before
+			down = fmt.Sprintf("broker %d is down", h.id)
+		}
+	}
+	if down != "" {
+		return down
+	}
 	for _, h := range w.hosts {
 		switch {
-		case h.proc == nil:
-			if w.weather.over {
-				h.start() // it may have ended after the healing by what happened before
-			}
-			return fmt.Sprintf("broker %d is down", h.id)
 		case !h.proc.placed || !h.proc.member.Serving():
 			return fmt.Sprintf("broker %d does not serve", h.id)
 		case h.proc.image.Version() != w.hosts[0].proc.image.Version():
 			return fmt.Sprintf("broker %d has image %d, broker 0 has %d", h.id, h.proc.image.Version(), w.hosts[0].proc.image.Version())
-		}
-	}
-	for _, p := range w.producers {
-		if !p.finishing || p.batch != nil {
-			return fmt.Sprintf("producer %d of %v waits for %d", p.id, p.tp, p.sequence)
 		}
 	}
 	image := w.hosts[0].proc.image
@@ -199,6 +231,11 @@ func (w *World) look() string {
 					return fmt.Sprintf("%s-%d on %d: end %d, watermark %d, the leader's end is %d", t.name, n, r, d.LogEnd, d.HighWatermark, leader.LogEnd)
 				}
 			}
+		}
+	}
+	for _, p := range w.producers {
+		if !p.finishing || p.batch != nil {
+			return fmt.Sprintf("producer %d of %v waits for %d", p.id, p.tp, p.sequence)
 		}
 	}
 	return ""

@@ -21,6 +21,10 @@ import (
 //	committed  what is below a high watermark is the same on every replica, for ever
 //	watermark  the watermark of a replica does not go back while its process lives
 //	acks       what was acknowledged is there at the offset that was told, once
+//	latest     the latest offset that a leader tells is not below what leaders before it told or committed (KIP-207)
+//	log end    a watermark is not above the replica's own log end
+//	min ISR    a leader takes in nothing with acks=all while its ISR is below min.insync.replicas
+//	silence    a broker that nobody hears is fenced after its session
 //	sequences  the records of a producer are in the log in order, without gap or duplicate (at the end)
 type checker struct {
 	terms     map[uint64]kafka.NodeID
@@ -29,6 +33,8 @@ type checker struct {
 	committed map[kafka.TopicIDPartition][]string // by offset: epoch and value
 	ackedAt   map[kafka.TopicPartition]map[kafka.Offset]string
 	acks      int
+
+	latest map[leadership]kafka.Offset // visible in each epoch
 
 	unread   []unread // below watermarks that moved in this event
 	nextLook kafka.Elapsed
@@ -47,9 +53,13 @@ type unread struct {
 	first kafka.Offset
 }
 
+// unknown stands for a record that was deleted before the checker could read it.
+const unknown = "?"
+
 func (c *checker) init() {
 	c.terms, c.images = map[uint64]kafka.NodeID{}, map[uint64]uint64{}
 	c.elected, c.committed = map[leadership]kafka.NodeID{}, map[kafka.TopicIDPartition][]string{}
+	c.latest = map[leadership]kafka.Offset{}
 	c.ackedAt = map[kafka.TopicPartition]map[kafka.Offset]string{}
 }
 
@@ -60,7 +70,16 @@ func (c *checker) leads(w *World, h *host, term uint64) {
 	c.terms[term] = h.id
 }
 
-func (c *checker) image(w *World, h *host, image *metadata.Image) {
+func (c *checker) image(w *World, h *host, image *metadata.Image, delta *metadata.Delta) {
+	if _, seen := c.images[image.Version()]; !seen {
+		for _, d := range delta.Partitions {
+			if s := d.After; s != nil {
+				w.logf("image %d: %s-%d: leader %d of epoch %d, ISR %v, ELR %v, last known %v", image.Version(), d.Topic, d.Partition,
+					s.Leader, s.LeaderEpoch, s.ISR, s.ELR, s.LastKnownELR)
+			}
+		}
+	}
+
 	d := fnv.New64a()
 	_, _ = d.Write(metadata.EncodeRecords(nil, image.Records()))
 	if was, ok := c.images[image.Version()]; ok && was != d.Sum64() {
@@ -103,6 +122,7 @@ func (c *checker) step(w *World) {
 	c.unread = nil
 	for _, u := range todo {
 		if u.p.h.proc == u.p {
+			c.watermark(w, u.p, u.id)
 			c.read(w, u.p, u.id, u.first)
 		}
 	}
@@ -121,6 +141,10 @@ func (c *checker) read(w *World, p *process, id kafka.TopicIDPartition, first ka
 			Replica: kafka.NoNode, AllowFollower: true, Now: w.now,
 		})
 		data := p.bytes(got)
+		if start := part.Describe().LogStart; got.Code == kafka.OffsetOutOfRange && start > first {
+			first = start // records were deleted
+			continue
+		}
 		if got.Code != kafka.None || len(data) == 0 {
 			return first // fenced, or nothing more; a restart is compared as a whole at the end
 		}
@@ -150,13 +174,16 @@ func (c *checker) compare(w *World, p *process, id kafka.TopicIDPartition, b rec
 		}
 		what := fmt.Sprintf("%d:%s", b.LeaderEpoch(), r.Value)
 		log := c.committed[id]
-		switch {
-		case int(r.Offset) < len(log) && log[r.Offset] != what:
+		for int(r.Offset) >= len(log) { // what was deleted before anybody could be asked stays unknown
+			log = append(log, unknown)
+		}
+		c.committed[id] = log
+		switch log[r.Offset] {
+		case unknown:
+			log[r.Offset] = what
+		case what:
+		default:
 			w.fail("broker %d has %s at %d of %v below its watermark, %s was committed", p.h.id, what, r.Offset, id, log[r.Offset])
-		case int(r.Offset) == len(log):
-			c.committed[id] = append(log, what)
-		case int(r.Offset) > len(log):
-			w.fail("broker %d has %d of %v below its watermark, nobody had %d", p.h.id, r.Offset, id, len(log))
 		}
 	}
 	if err := it.Err(); err != nil {
@@ -211,13 +238,16 @@ func (c *checker) history(w *World, tp kafka.TopicPartition, log []string) {
 			w.fail("%s, acknowledged at %d of %v, is lost: the log ends at %d", at[o], o, tp, len(log))
 			return
 		}
-		if _, v, _ := strings.Cut(log[o], ":"); v != at[o] {
+		if _, v, _ := strings.Cut(log[o], ":"); log[o] != unknown && v != at[o] {
 			w.fail("%s was acknowledged at %d of %v, there is %s", at[o], o, tp, log[o])
 			return
 		}
 	}
 	next := map[string]int{}
 	for o, what := range log {
+		if what == unknown {
+			return // numbers would seem to be missing
+		}
 		_, v, _ := strings.Cut(what, ":")
 		id, number, _ := strings.Cut(v, "/")
 		if number != fmt.Sprint(next[id]) {
@@ -237,7 +267,7 @@ func (w *World) describe(n kafka.NodeID, topic string, number int32) partition.D
 	return part.Describe()
 }
 
-// current is the newest image that any broker follows.
+// image is the newest image that any broker follows.
 func (w *World) image() *metadata.Image {
 	newest := &metadata.Image{}
 	for _, h := range w.hosts {

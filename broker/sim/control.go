@@ -128,13 +128,25 @@ func (p *process) note(doing string, err error) {
 	}
 }
 
-// flush flushes when it is wanted, as the loop beside the appends does.
+// flush flushes when it is wanted, a little later, as the loop beside the appends does.
 func (p *process) flush() {
+	if p.flushing {
+		return
+	}
 	select {
 	case <-p.parts.FlushWanted():
-		p.parts.Flush(p.h.w.now)
 	default:
+		return
 	}
+	p.flushing = true
+	w := p.h.w
+	w.after(w.between(0, 4*time.Millisecond), func() {
+		p.do(func() {
+			p.flushing = false
+			p.parts.Flush(w.now)
+			p.flush()
+		})
+	})
 }
 
 // reportLogEnds tells the controller the ends of leaderless logs.

@@ -39,14 +39,21 @@ const (
 const epochStart = kafka.Timestamp(1_700_000_000_000)
 
 func (w *World) newHost(id kafka.NodeID) *host {
-	h := &host{w: w, id: id, disk: vfs.NewMem(w.rnd.Uint64()), syncCost: calmSyncCost}
+	h := &host{w: w, id: id, syncCost: calmSyncCost}
+	h.disk = w.newDisk(h)
 	binary.BigEndian.PutUint64(h.directory[:], w.rnd.Uint64()|1)
-	h.disk.Observe(func(op vfs.Op, _ string, _ int) {
+	return h
+}
+
+// newDisk is an empty disk that charges its operations to h.
+func (w *World) newDisk(h *host) *vfs.Mem {
+	disk := vfs.NewMem(w.rnd.Uint64())
+	disk.Observe(func(op vfs.Op, _ string, _ int) {
 		if op == vfs.OpSync || op == vfs.OpSyncDir {
 			h.cost += h.syncCost
 		}
 	})
-	return h
+	return disk
 }
 
 // format prepares an empty disk; voters is empty for a host that joins.

@@ -14,6 +14,7 @@ type network struct {
 	loss, dup int // percent
 	delay     time.Duration
 	cut       map[link]bool // one way
+	calms     int           // how often it was calmed
 }
 
 type link struct{ from, to kafka.NodeID }

@@ -39,6 +39,9 @@ type process struct {
 
 	nodeDue, memberDue kafka.Elapsed // when the next timer event comes; -1: none
 	calls              []*call       // that were taken in and not answered
+	decidesSince       kafka.Elapsed
+	flushing           bool          // an event will flush
+	heartbeat          kafka.Elapsed // when the last one was answered well, 0: never
 }
 
 type imageUpdate struct {
@@ -184,6 +187,9 @@ func (p *process) carryOut(effect membership.Effect) {
 			if r, ok := resp.(*kmsg.BrokerHeartbeatResponse); ok {
 				done.Code, done.CaughtUp = kafka.ErrorCode(r.ErrorCode), r.IsCaughtUp
 				done.Fenced, done.ShouldShutdown = r.IsFenced, r.ShouldShutdown
+				if r.ErrorCode == 0 {
+					p.heartbeat = w.now
+				}
 			}
 			p.tell(done)
 		})
@@ -217,7 +223,7 @@ func (p *process) left(clean bool) {
 // published takes an image from the quorum; it is followed a little later, as in a server with its own goroutine for it.
 func (p *process) published(image *metadata.Image, delta metadata.Delta) {
 	w := p.h.w
-	w.check.image(w, p.h, image)
+	w.check.image(w, p.h, image, &delta)
 	p.updates = append(p.updates, imageUpdate{image, delta})
 	if !p.following {
 		p.following = true
@@ -260,6 +266,7 @@ func (p *process) observeQuorum(f quorum.Fact) {
 	case quorum.LeadingFact:
 		w.logf("broker %d decides: %v, term %d", p.h.id, f.Leading, f.Epoch)
 		if f.Leading {
+			p.decidesSince = w.now
 			w.check.leads(w, p.h, f.Epoch)
 		}
 	case quorum.LeaderFact:

@@ -77,10 +77,12 @@ func (p *producer) send() {
 			answer(partition.ProduceResult{Code: code})
 			return
 		}
+		before := part.Describe()
 		part.Produce(partition.ProduceRequest{
 			Records: records, Version: 11, Acks: partition.AcksAll, LeaderEpoch: kafka.NoLeaderEpoch, Timeout: produceTimeout,
 			Wall: q.h.wall(), Now: w.now,
 		}, func(r partition.ProduceResult) { answer(r) })
+		w.check.admitted(w, q, before, part.Describe())
 		q.flush()
 	}, p.answered)
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"syscall"
 	"time"
 
@@ -8,12 +9,91 @@ import (
 	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
-// weather makes faults while the storm lasts.
+// lossMode says what a run may do to what is not synced. In each, nothing acknowledged may be lost.
+type lossMode int
+
+const (
+	lossNever   lossMode = iota // processes die, their caches stay
+	lossAnyTime                 // the power fails at any time; topics flush before they acknowledge
+	lossSingle                  // nothing is flushed; a host loses its power, or its disk, only while every partition has all its replicas
+	lossModes
+)
+
+// weather makes faults while the storm lasts. How often, and which kinds, is drawn for each run: a run of everything at once hides more than it shows.
 type weather struct {
-	powerLoss bool // else processes die, and their caches stay
-	over      bool
-	crashes   int
-	repair    []func() // take injected disk faults away
+	mode    lossMode
+	kinds   []fault
+	pace    time.Duration // longest pause between faults
+	maxWait time.Duration // longest delay of the network
+	over    bool
+	crashes int
+	ghosts  uint64   // processes that pretended to be a broker
+	repair  []func() // take injected disk faults away
+}
+
+// fault is one kind of bad luck, for a host chosen at random.
+type fault struct {
+	name string
+	do   func(x *weather, w *World, h *host)
+}
+
+// faults are all kinds. Those that end others come more often than once.
+var faults = []fault{
+	{"crash", (*weather).crash},
+	{"crash of the deciding broker", func(x *weather, w *World, h *host) { x.crash(w, w.deciding(h)) }},
+	{"restart", (*weather).restart},
+	{"restart", (*weather).restart},
+	{"restart", (*weather).restart},
+	{"clean stop", func(_ *weather, w *World, h *host) {
+		if p := h.proc; p != nil {
+			w.logf("broker %d is asked to leave", h.id)
+			limit := w.between(0, 5*time.Second)
+			p.do(func() { p.tell(membership.Shutdown{Limit: limit}) })
+		}
+	}},
+	{"bad network", func(x *weather, w *World, _ *host) {
+		w.net.loss, w.net.dup = w.rnd.IntN(15), w.rnd.IntN(20)
+		w.net.delay = w.between(time.Millisecond, x.maxWait)
+		w.logf("network: loss %d%%, duplicates %d%%, delay up to %v", w.net.loss, w.net.dup, w.net.delay)
+	}},
+	{"cut off", func(x *weather, w *World, h *host) { x.cut(w, h, true, true) }},
+	{"cut off, outgoing", func(x *weather, w *World, h *host) { x.cut(w, h, true, false) }},
+	{"cut off, incoming", func(x *weather, w *World, h *host) { x.cut(w, h, false, true) }},
+	{"calm network", func(x *weather, w *World, _ *host) { x.calmNetwork(w) }},
+	{"calm network", func(x *weather, w *World, _ *host) { x.calmNetwork(w) }},
+	{"slow disk", func(_ *weather, w *World, h *host) {
+		h.syncCost = w.between(time.Millisecond, 120*time.Millisecond)
+		w.logf("broker %d: an fsync takes %v", h.id, h.syncCost)
+	}},
+	{"full disk", func(_ *weather, w *World, h *host) {
+		room := w.rnd.Int64N(20_000)
+		h.disk.SetQuota(h.disk.Used() + room)
+		w.logf("broker %d: %d bytes left on disk", h.id, room)
+	}},
+	{"failing disk", func(x *weather, w *World, h *host) {
+		op := []vfs.Op{vfs.OpSync, vfs.OpWrite, vfs.OpSyncDir}[w.rnd.IntN(3)]
+		x.repair = append(x.repair, h.disk.Inject(vfs.Fault{Op: op, Err: syscall.EIO, Times: 1, Partial: true}))
+		w.logf("broker %d: the next %v fails", h.id, op)
+	}},
+	{"wall clock", func(_ *weather, w *World, h *host) {
+		h.wallOffset += w.between(-10*time.Minute, 10*time.Minute)
+		w.logf("broker %d: wall clock off by %v", h.id, h.wallOffset)
+	}},
+	{"calm disk", func(x *weather, _ *World, h *host) { x.calmDisk(h) }},
+	{"wipe", (*weather).wipe},
+	{"ghost", (*weather).ghost},
+	{"delete records", (*weather).deleteRecords},
+}
+
+func (x *weather) draw(w *World) {
+	x.mode = lossMode(w.rnd.IntN(int(lossModes)))
+	x.pace = []time.Duration{200 * time.Millisecond, 600 * time.Millisecond, 1500 * time.Millisecond}[w.rnd.IntN(3)]
+	x.maxWait = []time.Duration{20 * time.Millisecond, 150 * time.Millisecond, time.Second}[w.rnd.IntN(3)]
+	for _, f := range faults {
+		if f.name == "restart" || f.name == "calm network" || w.chance(60) {
+			x.kinds = append(x.kinds, f)
+		}
+	}
 }
 
 func (x *weather) begin(w *World) {
@@ -25,62 +105,19 @@ func (x *weather) next(w *World) {
 	if x.over {
 		return
 	}
-	w.after(w.between(50*time.Millisecond, 1200*time.Millisecond), func() { x.next(w) })
+	w.after(w.between(x.pace/10, x.pace), func() { x.next(w) })
 	h := w.hosts[w.rnd.IntN(len(w.hosts))]
-	switch w.rnd.IntN(18) {
-	case 0, 1:
-		x.crash(w, h)
-	case 2: // the leader of the quorum
-		for _, o := range w.hosts {
-			if o.proc != nil && o.proc.node.Leading() {
-				h = o
-			}
+	x.kinds[w.rnd.IntN(len(x.kinds))].do(x, w, h)
+}
+
+// deciding is the broker that leads the quorum, or else the one given.
+func (w *World) deciding(or *host) *host {
+	for _, h := range w.hosts {
+		if h.proc != nil && h.proc.node.Leading() {
+			return h
 		}
-		x.crash(w, h)
-	case 3, 4, 5, 6:
-		for _, o := range w.hosts {
-			if o.proc == nil {
-				o.start()
-				break
-			}
-		}
-	case 7:
-		if h.proc != nil {
-			w.logf("broker %d is asked to leave", h.id)
-			p := h.proc
-			p.do(func() { p.tell(membership.Shutdown{Limit: w.between(0, 5*time.Second)}) })
-		}
-	case 8:
-		w.net.loss, w.net.dup = w.rnd.IntN(15), w.rnd.IntN(20)
-		w.net.delay = w.between(time.Millisecond, 150*time.Millisecond)
-		w.logf("network: loss %d%%, duplicates %d%%, delay up to %v", w.net.loss, w.net.dup, w.net.delay)
-	case 9:
-		x.cut(w, h, true, true)
-	case 10:
-		x.cut(w, h, true, false)
-	case 11:
-		x.cut(w, h, false, true)
-	case 12, 13:
-		x.calmNetwork(w)
-	case 14:
-		h.syncCost = w.between(time.Millisecond, 120*time.Millisecond)
-		w.logf("broker %d: an fsync takes %v", h.id, h.syncCost)
-	case 15:
-		if w.chance(50) {
-			room := w.rnd.Int64N(20_000)
-			h.disk.SetQuota(h.disk.Used() + room)
-			w.logf("broker %d: %d bytes left on disk", h.id, room)
-		} else {
-			op := []vfs.Op{vfs.OpSync, vfs.OpWrite, vfs.OpSyncDir}[w.rnd.IntN(3)]
-			x.repair = append(x.repair, h.disk.Inject(vfs.Fault{Op: op, Err: syscall.EIO, Times: 1, Partial: true}))
-			w.logf("broker %d: the next %v fails", h.id, op)
-		}
-	case 16:
-		h.wallOffset += w.between(-10*time.Minute, 10*time.Minute)
-		w.logf("broker %d: wall clock off by %v", h.id, h.wallOffset)
-	case 17:
-		x.calmDisk(h)
 	}
+	return or
 }
 
 func (x *weather) crash(w *World, h *host) {
@@ -88,7 +125,7 @@ func (x *weather) crash(w *World, h *host) {
 		return
 	}
 	x.crashes++
-	if x.powerLoss && w.chance(60) {
+	if w.chance(60) && (x.mode == lossAnyTime || x.mode == lossSingle && w.whole()) {
 		h.end("power loss", true)
 	} else {
 		h.end("killed", false)
@@ -100,6 +137,30 @@ func (x *weather) crash(w *World, h *host) {
 			}
 		})
 	}
+}
+
+func (x *weather) restart(w *World, _ *host) {
+	for _, o := range w.hosts {
+		if o.proc == nil {
+			o.start()
+			return
+		}
+	}
+}
+
+// wipe replaces a host's disk by an empty one.
+func (x *weather) wipe(w *World, h *host) {
+	if x.mode != lossSingle || !w.whole() {
+		return
+	}
+	h.end("its disk is lost", true)
+	h.disk = w.newDisk(h)
+	binary.BigEndian.PutUint64(h.directory[8:], uint64(h.starts))
+	if err := h.format(nil); err != nil {
+		w.fail("format: %v", err)
+		return
+	}
+	h.start()
 }
 
 func (x *weather) cut(w *World, h *host, out, in bool) {
@@ -115,10 +176,13 @@ func (x *weather) cut(w *World, h *host, out, in bool) {
 			w.net.cut[link{o, h.id}] = true
 		}
 	}
+	if out && in {
+		w.check.expectFenced(w, h)
+	}
 }
 
 func (x *weather) calmNetwork(w *World) {
-	w.net = network{cut: map[link]bool{}, delay: calmDelay}
+	w.net = network{cut: map[link]bool{}, delay: calmDelay, calms: w.net.calms + 1}
 	w.logf("network: calm")
 }
 
