@@ -58,7 +58,7 @@ func brokerFacts(b *metadata.Broker) replica.BrokerFacts {
 	if b == nil {
 		return replica.BrokerFacts{Epoch: kafka.NoBrokerEpoch}
 	}
-	return replica.BrokerFacts{Epoch: b.Epoch, Alive: !b.Fenced, Eligible: b.Eligible()}
+	return replica.BrokerFacts{Epoch: b.Epoch, Alive: !b.Fenced, Eligible: b.TakesWrites()}
 }
 
 // altered takes the controller's answer to an ISR change.

@@ -71,7 +71,7 @@ type follower struct {
 type BrokerFacts struct {
 	Epoch    kafka.BrokerEpoch // NoBrokerEpoch when it is not registered
 	Alive    bool              // registered, not fenced
-	Eligible bool              // alive and not stopping
+	Eligible bool              // alive, not stopping, and with space on its disk: it may join an ISR
 }
 
 // Settings are what may change while the machine lives.

@@ -38,7 +38,9 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.background.Go(func() { s.members.run(s.running) })
 	s.background.Go(func() { s.follow(s.running) })
+	told := s.tellSpace()
 	s.members.tell(s.running, membership.Ready{})
+	s.background.Go(func() { s.watchSpace(s.running, told) })
 	err := s.awaitStart(ctx)
 	if err == nil {
 		s.serveClients()

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/fairlead-io/fairlead/broker/membership"
+	"github.com/fairlead-io/fairlead/broker/partition"
+)
+
+// tellSpace tells the membership whether there is space to append, and so the controller with the next heartbeat. It is told
+// before the broker first asks to be unfenced, so that it does not come into service with leaderships that it cannot serve.
+func (s *Server) tellSpace() bool {
+	full := s.partitions.Full()
+	s.members.tell(s.running, membership.DiskFull{Full: full})
+	if full {
+		total, free := s.volume()
+		s.log.Info("disk full: writes are refused, and led by others where others are in sync", "directory", s.meta.DirectoryID.String(), "totalBytes", total, "freeBytes", free)
+	}
+	return full
+}
+
+// watchSpace tells it whenever it is not what was told last.
+func (s *Server) watchSpace(ctx context.Context, told bool) {
+	t := time.NewTicker(partition.TickEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		if full := s.partitions.Full(); full != told {
+			told = s.tellSpace()
+			if !told {
+				s.log.Info("the disk has space again: writes are taken", "directory", s.meta.DirectoryID.String())
+			}
+		}
+	}
+}
