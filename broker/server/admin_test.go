@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metactl"
 	"github.com/fairlead-io/fairlead/broker/partition"
-	"github.com/fairlead-io/fairlead/broker/record"
 )
 
 func TestABrokerThatServesIsHealthyAndReady(t *testing.T) {
@@ -144,17 +142,7 @@ func TestLoadHasSizesAndRates(t *testing.T) {
 		p, _ = s.partitions.Get(tp)
 		return p != nil && p.Describe().Leader.ID == s.node
 	})
-	b := record.NewBuilder(record.BuilderOptions{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1})
-	b.Add(s.clock.Wall(), nil, make([]byte, 1000))
-	batch, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan partition.ProduceResult, 1)
-	p.Produce(partition.ProduceRequest{
-		Records: batch, Acks: partition.AcksAll, Timeout: math.MaxInt64 / 4, Wall: s.clock.Wall(), Now: s.clock.Elapsed(), LeaderEpoch: kafka.NoLeaderEpoch,
-	}, func(r partition.ProduceResult) { done <- r })
-	if r := <-done; r.Code != kafka.None {
+	if r := produce(t, s, p); r.Code != kafka.None {
 		t.Fatal(r.Code)
 	}
 	p.Served(500)

@@ -25,6 +25,7 @@ type Options struct {
 	Static config.Values // the broker's file
 	Broker config.Broker // the same, resolved
 	Log    logr.Logger
+	FS     vfs.FS // nil: the system's
 }
 
 // Server is one broker.
@@ -75,9 +76,12 @@ type Server struct {
 // Without an error, Run must be called.
 func New(o Options) (*Server, error) {
 	s := &Server{
-		node: o.Broker.NodeID, incarnation: NewUUID(), clock: newClock(), log: o.Log, fs: vfs.OS(),
+		node: o.Broker.NodeID, incarnation: NewUUID(), clock: newClock(), log: o.Log, fs: o.FS,
 		settings: newSettings(o.Static, o.Broker), images: newImages(), queue: newImageQueue(), throttles: newThrottles(),
 		placed: make(chan struct{}), leaderless: make(chan struct{}, 1), fatal: make(chan error, 1),
+	}
+	if s.fs == nil {
+		s.fs = vfs.OS()
 	}
 	s.running, s.cancel = context.WithCancel(context.Background())
 	if err := s.openDirectory(); err != nil {

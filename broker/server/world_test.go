@@ -20,8 +20,22 @@ import (
 	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
-// startBrokers runs a cluster of real brokers in this process until the test ends, and returns when all serve.
+// startBrokers runs a cluster of real brokers on files in memory in this process until the test ends, and returns when all serve.
 func startBrokers(t *testing.T, n int) []*Server {
+	t.Helper()
+	servers, ends := runBrokers(t, n)
+	t.Cleanup(func() {
+		for id, end := range ends {
+			if err := end(); err != nil {
+				t.Errorf("broker %d: %v", id, err)
+			}
+		}
+	})
+	return servers
+}
+
+// runBrokers does it, and leaves it to the caller to end each and look at its error. The disks are the servers' fs.
+func runBrokers(t *testing.T, n int) (servers []*Server, ends []func() error) {
 	t.Helper()
 	var addresses, voters []string
 	var founders []quorum.Voter
@@ -35,10 +49,10 @@ func startBrokers(t *testing.T, n int) []*Server {
 		founders = append(founders, quorum.Voter{Node: kafka.NodeID(id), Directory: NewDirectoryID()})
 		l.Close()
 	}
-	var servers []*Server
 	for id := range n {
+		disk := vfs.NewMem(uint64(id))
 		settings := config.Values{
-			"node.id": fmt.Sprint(id), "log.dirs": t.TempDir(), "controller.listener.names": "CONTROLLER",
+			"node.id": fmt.Sprint(id), "log.dirs": "data", "controller.listener.names": "CONTROLLER",
 			"listeners":                "PLAINTEXT://127.0.0.1:0,CONTROLLER://" + addresses[id],
 			"controller.quorum.voters": strings.Join(voters, ","),
 		}
@@ -46,32 +60,29 @@ func startBrokers(t *testing.T, n int) []*Server {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Format(vfs.OS(), b, FormatOptions{ClusterID: "c", Directory: founders[id].Directory, Voters: founders}); err != nil {
+		if err := Format(disk, b, FormatOptions{ClusterID: "c", Directory: founders[id].Directory, Voters: founders}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(Options{Static: settings, Broker: b, Log: logr.Discard()})
+		s, err := New(Options{Static: settings, Broker: b, Log: logr.Discard(), FS: disk})
 		if err != nil {
 			t.Fatal(err)
 		}
 		servers = append(servers, s)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, n)
 	for _, s := range servers {
+		ctx, stop := context.WithCancel(context.Background())
+		t.Cleanup(stop)
+		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
+		ends = append(ends, func() error {
+			stop()
+			return <-ended
+		})
 	}
-	t.Cleanup(func() {
-		stop()
-		for range servers {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}
-	})
 	for _, s := range servers {
 		eventually(t, fmt.Sprintf("broker %d serves", s.node), func() bool { return s.readiness().Ready })
 	}
-	return servers
+	return servers, ends
 }
 
 // eventually waits for what other goroutines do.
