@@ -72,6 +72,25 @@ func TestTwoWipedVotersOfThreeCannotLead(t *testing.T) {
 	}
 }
 
+func TestNewLeaderSuspectsTheOneThatDied(t *testing.T) {
+	w := newWorld(t, 14, 3)
+	w.found(3)
+	w.mustSubmit("a")
+	w.run(100 * time.Millisecond)
+	old := w.leader()
+	old.crash()
+	for _, h := range w.hosts {
+		if h != old {
+			h.node.PeerDown(old.self.Node, kafka.NoBrokerEpoch, w.now)
+		}
+	}
+	w.until("another leads", 2*time.Second, func() bool { return w.leader() != nil })
+	w.run(10 * time.Millisecond)
+	if got := w.leader().state.suspected; len(got) != 1 || got[0] != old.self.Node {
+		t.Fatalf("suspected %v, want node %d", got, old.self.Node)
+	}
+}
+
 func TestSecondProcessOfALivingNodeIDIsRefused(t *testing.T) {
 	w := newWorld(t, 10, 3)
 	w.found(3)

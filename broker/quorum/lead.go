@@ -254,6 +254,11 @@ func (n *Node) peerDownLeading(node kafka.NodeID, epoch kafka.BrokerEpoch) {
 			n.raft.ReportSnapshot(m.id, raft.SnapshotFailure)
 		}
 	}
+	n.suspect(node, epoch)
+}
+
+// suspect queues the command for the machine.
+func (n *Node) suspect(node kafka.NodeID, epoch kafka.BrokerEpoch) {
 	if len(n.lead.queue)+len(n.lead.waiting) < n.opts.Limits.MaxPending {
 		n.lead.queue = append(n.lead.queue, submit{cmd: Suspect{Node: node, Epoch: epoch}})
 	}

@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3"
@@ -38,6 +39,7 @@ type Node struct {
 	lead    leadership
 	joinAt  kafka.Elapsed
 	heard   map[uint64]heard // by raft id, of members that answered us while leading
+	down    []downPeer       // whose connection was closed and who said nothing since, latest last
 	stalled *raft.Ready      // could not be persisted because the disk is full; tried again
 	offline error            // the disk failed or the node was closed
 }
@@ -50,6 +52,27 @@ type heard struct {
 }
 
 const never = kafka.Elapsed(-1)
+
+// downPeer is a node whose process seems to have died. A follower remembers it for the time when it leads: often it is the leader that died, and
+// nobody else will notice that.
+type downPeer struct {
+	node  kafka.NodeID
+	epoch kafka.BrokerEpoch
+	at    kafka.Elapsed
+}
+
+// downMemory is how long a closed connection tells anything about a node; later its session has ended anyway.
+const downMemory = 10 * time.Second
+
+// heardFrom forgets a closed connection when its node speaks again. What arrives right after the closing was sent before it.
+func (n *Node) heardFrom(node kafka.NodeID) {
+	if len(n.down) == 0 {
+		return
+	}
+	n.down = slices.DeleteFunc(n.down, func(d downPeer) bool {
+		return d.node == node && n.now >= d.at.Add(n.opts.Timing.SuspectMax) || n.now >= d.at.Add(downMemory)
+	})
+}
 
 // Open starts a member on its folder. A folder that nobody bootstrapped makes an outsider.
 func Open(o Options, now kafka.Elapsed) (*Node, error) {
@@ -159,6 +182,7 @@ func (n *Node) Step(m Message, now kafka.Elapsed) {
 		}
 		return
 	}
+	n.heardFrom(m.From)
 	switch {
 	case m.Raft != nil:
 		n.stepRaft(m)
@@ -204,7 +228,11 @@ func (n *Node) PeerDown(node kafka.NodeID, epoch kafka.BrokerEpoch, now kafka.El
 	}
 	if n.role == raft.StateLeader {
 		n.peerDownLeading(node, epoch)
-	} else if n.leader != raft.None && NodeOf(n.leader) == node {
+		return
+	}
+	n.down = slices.DeleteFunc(n.down, func(d downPeer) bool { return d.node == node })
+	n.down = append(n.down, downPeer{node, epoch, now})
+	if n.leader != raft.None && NodeOf(n.leader) == node {
 		n.suspectLeader()
 	}
 }

@@ -157,5 +157,11 @@ func (n *Node) afterApply() {
 		n.lead.deciding = true
 		n.opts.Machine.BecomeLeader(n.now)
 		n.opts.Observe(LeadingFact{Leading: true, Epoch: n.term})
+		for _, d := range n.down {
+			if n.now < d.at.Add(downMemory) {
+				n.suspect(d.node, d.epoch)
+			}
+		}
+		n.down = nil
 	}
 }
