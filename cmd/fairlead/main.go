@@ -43,6 +43,7 @@ type verb struct {
 func verbs() []verb {
 	return []verb{
 		{"broker", "--config FILE", "run one broker until it is told to stop", runBroker},
+		{"format", "--config FILE --cluster-id ID [--standalone | --initial-voters BROKER@DIRECTORY,...]", "begin a data directory, and with voters a cluster", format},
 		{"dev", "[--brokers N] [--dir DIR] [--port PORT] [-o key=value]...", "run a cluster on this machine until interrupted", runDev},
 		{"dev stop-broker", "ID [--dir DIR]", "stop one broker of a running cluster", stopBroker},
 		{"dev start-broker", "ID [--dir DIR]", "start it again", startBroker},
