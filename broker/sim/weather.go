@@ -15,7 +15,9 @@ type lossMode int
 const (
 	lossNever   lossMode = iota // processes die, their caches stay
 	lossAnyTime                 // the power fails at any time; topics flush before they acknowledge
-	lossSingle                  // nothing is flushed; a host loses its power, or its disk, only while every partition has all its replicas
+	// lossSingle: nothing is flushed; a host loses its power, or its disk, only while every partition has all its replicas, and then no
+	// process dies until that is so again: to the controller a kill is a power loss, and all replicas of a partition may have lost something.
+	lossSingle
 	lossModes
 )
 
@@ -71,6 +73,9 @@ var faults = []fault{
 		w.logf("broker %d: %d bytes left on disk", h.id, room)
 	}},
 	{"failing disk", func(x *weather, w *World, h *host) {
+		if x.mode == lossSingle {
+			return // it would end the process at a time that nobody chose
+		}
 		op := []vfs.Op{vfs.OpSync, vfs.OpWrite, vfs.OpSyncDir}[w.rnd.IntN(3)]
 		x.repair = append(x.repair, h.disk.Inject(vfs.Fault{Op: op, Err: syscall.EIO, Times: 1, Partial: true}))
 		w.logf("broker %d: the next %v fails", h.id, op)
@@ -121,11 +126,11 @@ func (w *World) deciding(or *host) *host {
 }
 
 func (x *weather) crash(w *World, h *host) {
-	if h.proc == nil {
+	if h.proc == nil || x.mode == lossSingle && !w.whole() {
 		return
 	}
 	x.crashes++
-	if w.chance(60) && (x.mode == lossAnyTime || x.mode == lossSingle && w.whole()) {
+	if w.chance(60) && x.mode != lossNever {
 		h.end("power loss", true)
 	} else {
 		h.end("killed", false)
