@@ -62,6 +62,7 @@ func (h *Handler) deleteTopics(c *call, r kmsg.Request) *conn.Reply {
 		t.Topic = kmsg.StringPtr(name)
 		req.Topics = append(req.Topics, t)
 	}
+	req.TopicNames = nil // the controller of this very broker gets the request as it is: it would see each topic twice
 	return h.forward(c, req, req.TimeoutMillis, func(code kafka.ErrorCode, message string) kmsg.Response {
 		resp := kmsg.NewPtrDeleteTopicsResponse()
 		for _, t := range req.Topics {
