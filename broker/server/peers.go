@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/peer"
+	"github.com/fairlead-io/fairlead/broker/quorum"
 )
 
 // probeTimeout bounds the attempt to connect to a broker whose connection was closed.
@@ -31,6 +32,7 @@ type peers struct {
 
 	mu      sync.Mutex
 	control map[kafka.NodeID]*peer.Client // guarded by mu
+	gone    map[kafka.NodeID]bool         // guarded by mu; whose last connection ended and was refused then
 	closed  bool                          // guarded by mu
 	probes  sync.WaitGroup
 }
@@ -46,6 +48,7 @@ func (p *peers) client(n kafka.NodeID) *peer.Client {
 	if c == nil {
 		o := p.options(n)
 		o.OnDown = func(error) { p.suspect(n) }
+		o.OnUp = func() { p.setGone(n, false) }
 		c = peer.New(o)
 		p.control[n] = c
 	}
@@ -116,9 +119,33 @@ func (p *peers) suspect(n kafka.NodeID) {
 			return
 		}
 		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) {
+			p.setGone(n, true)
 			p.down(n, epoch)
 		}
 	})
+}
+
+func (p *peers) setGone(n kafka.NodeID, gone bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if gone {
+		p.gone[n] = true
+	} else {
+		delete(p.gone, n)
+	}
+}
+
+// countGone counts the brokers of these whose processes are gone, as far as their connections tell.
+func (p *peers) countGone(of []quorum.Replica) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, v := range of {
+		if p.gone[v.Node] {
+			n++
+		}
+	}
+	return n
 }
 
 // close ends all connections and waits for their goroutines.

@@ -102,7 +102,7 @@ func (s *Server) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// awaitLonely tells when the quorum had no leader for lonelyLimit.
+// awaitLonely tells when the quorum had no leader for lonelyLimit, or when so many voters are gone that it cannot have one.
 func (s *Server) awaitLonely() <-chan struct{} {
 	lonely := make(chan struct{})
 	s.background.Go(func() {
@@ -115,8 +115,11 @@ func (s *Server) awaitLonely() <-chan struct{} {
 				return
 			case <-t.C:
 			}
-			if s.quorum.Status().Leader != kafka.NoNode {
+			status := s.quorum.Status()
+			if status.Leader != kafka.NoNode {
 				led = s.clock.Elapsed()
+			} else if gone := s.peers.countGone(status.Voters); gone > 0 && len(status.Voters)-gone < len(status.Voters)/2+1 {
+				break
 			}
 		}
 		close(lonely)
@@ -171,8 +174,12 @@ func (s *Server) serve(server *conn.Server, l conn.Listener) {
 
 // startQuorum runs the quorum's node and the listener between brokers.
 func (s *Server) startQuorum() {
+	var ctx context.Context
+	ctx, s.leaveQuorum = context.WithCancel(s.running)
+	s.quorumLeft = make(chan struct{})
 	s.background.Go(func() {
-		if err := s.quorum.Run(s.running); err != nil {
+		defer close(s.quorumLeft)
+		if err := s.quorum.Run(ctx); err != nil {
 			s.fail(fmt.Errorf("metadata quorum: %w", err))
 		}
 	})
@@ -214,6 +221,9 @@ func (s *Server) shutDown(clean bool) {
 	defer cancel()
 	s.groups.Close()
 	_ = s.clientServer.Shutdown(ctx)
+	// While others can still be heard and spoken to: who leads the quorum hands over first.
+	s.leaveQuorum()
+	<-s.quorumLeft
 	_ = s.internalServer.Shutdown(ctx)
 	s.cancel()
 	s.peers.close()

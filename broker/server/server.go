@@ -67,9 +67,12 @@ type Server struct {
 	running    context.Context // ends when the broker stops for good
 	cancel     context.CancelFunc
 	background sync.WaitGroup // every goroutine of this package
-	placed     chan struct{}  // closed when the partitions have their roles
-	leaderless chan struct{}  // has room for one: a partition that is here lost its leader
-	fatal      chan error     // has room for one: why the broker cannot go on
+	// leaveQuorum ends the quorum's node, which hands over first; quorumLeft is closed when it has ended.
+	leaveQuorum context.CancelFunc
+	quorumLeft  chan struct{}
+	placed      chan struct{} // closed when the partitions have their roles
+	leaderless  chan struct{} // has room for one: a partition that is here lost its leader
+	fatal       chan error    // has room for one: why the broker cannot go on
 }
 
 // New opens the data directory and binds the sockets, so that what is wrong with them shows at once. Nothing runs yet.

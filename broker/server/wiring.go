@@ -33,7 +33,7 @@ func (s *Server) wire() error {
 	b := s.settings.broker()
 	s.peers = &peers{
 		self: s.node, internal: b.Network.Internal, static: map[kafka.NodeID]string{}, images: s.images,
-		control: map[kafka.NodeID]*peer.Client{},
+		control: map[kafka.NodeID]*peer.Client{}, gone: map[kafka.NodeID]bool{},
 		down:    func(n kafka.NodeID, e kafka.BrokerEpoch) { s.quorum.PeerDown(n, e) },
 	}
 	for _, v := range b.Quorum.Voters {
