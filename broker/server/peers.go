@@ -75,12 +75,17 @@ func (p *peers) options(n kafka.NodeID) peer.Options {
 	}
 }
 
+// dial tries the address that the broker registered, then the one in the settings: a cluster that was moved to other addresses while
+// it was stopped has no quorum, and so no new registrations, until its voters have found each other.
 func (p *peers) dial(ctx context.Context, n kafka.NodeID) (net.Conn, error) {
 	address, ok := p.address(n)
 	if !ok {
 		return nil, fmt.Errorf("dial broker %d: no address of it is known", n)
 	}
 	c, err := peer.DialTCP(address)(ctx)
+	if second, ok := p.static[n]; err != nil && ok && second != address {
+		c, err = peer.DialTCP(second)(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("dial broker %d: %w", n, err)
 	}
