@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -58,7 +59,7 @@ func (p *peers) client(n kafka.NodeID) *peer.Client {
 // greet has the control connection to a broker made, at once when it just showed that it is there: it may be back after a
 // time in which attempts became rare, and what the quorum sends it is dropped until there is a connection.
 func (p *peers) greet(n kafka.NodeID) {
-	if _, known := p.address(n); !known || n == p.self {
+	if len(p.addresses(n)) == 0 || n == p.self {
 		return
 	}
 	if c := p.client(n); c != nil {
@@ -75,32 +76,34 @@ func (p *peers) options(n kafka.NodeID) peer.Options {
 	}
 }
 
-// dial tries the address that the broker registered, then the one in the settings: a cluster that was moved to other addresses while
-// it was stopped has no quorum, and so no new registrations, until its voters have found each other.
+// dial tries each address that is known.
 func (p *peers) dial(ctx context.Context, n kafka.NodeID) (net.Conn, error) {
-	address, ok := p.address(n)
-	if !ok {
-		return nil, fmt.Errorf("dial broker %d: no address of it is known", n)
-	}
-	c, err := peer.DialTCP(address)(ctx)
-	if second, ok := p.static[n]; err != nil && ok && second != address {
-		c, err = peer.DialTCP(second)(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("dial broker %d: %w", n, err)
-	}
-	return c, nil
-}
-
-// address is where a broker listens for other brokers: as it registered, or before that as the settings say.
-func (p *peers) address(n kafka.NodeID) (string, bool) {
-	if b := p.images.Current().Broker(n); b != nil {
-		if e, ok := b.Endpoint(p.internal); ok {
-			return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port))), true
+	err := errors.New("no address of it is known")
+	for _, address := range p.addresses(n) {
+		var c net.Conn
+		if c, err = peer.DialTCP(address)(ctx); err == nil {
+			return c, nil
 		}
 	}
-	a, ok := p.static[n]
-	return a, ok
+	return nil, fmt.Errorf("dial broker %d: %w", n, err)
+}
+
+// addresses are where a broker may listen for other brokers: where the settings say, then where it registered. The settings come first,
+// since a cluster that was moved to other addresses while it was stopped has no new registrations until its voters have met, and
+// behind an old address there may be somebody else.
+func (p *peers) addresses(n kafka.NodeID) []string {
+	var found []string
+	if a, ok := p.static[n]; ok {
+		found = append(found, a)
+	}
+	if b := p.images.Current().Broker(n); b != nil {
+		if e, ok := b.Endpoint(p.internal); ok {
+			if a := hostPort(e.Host, e.Port); !slices.Contains(found, a) {
+				found = append(found, a)
+			}
+		}
+	}
+	return found
 }
 
 // suspect looks whether a broker that closed its connection is gone: a process that ended refuses a new connection at

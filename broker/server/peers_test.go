@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -25,7 +26,7 @@ func listening(t *testing.T, open bool) *net.TCPAddr {
 }
 
 // A cluster whose addresses changed while it was stopped knows only the old ones, and needs the new ones to learn them.
-func TestDialFallsBackToTheAddressInTheSettings(t *testing.T) {
+func TestDialTriesTheAddressInTheSettingsFirst(t *testing.T) {
 	gone, there := listening(t, false), listening(t, true)
 	im := newImages()
 	image, _ := (&metadata.Image{}).Apply(1, []metadata.Record{&metadata.RegisterBroker{Broker: metadata.Broker{
@@ -34,6 +35,9 @@ func TestDialFallsBackToTheAddressInTheSettings(t *testing.T) {
 	}}})
 	im.publish(image)
 	p := &peers{internal: "INTERNAL", images: im, static: map[kafka.NodeID]string{1: there.String()}}
+	if got, want := p.addresses(1), []string{there.String(), gone.String()}; !slices.Equal(got, want) {
+		t.Errorf("addresses are %v, want %v: those in the settings first", got, want)
+	}
 	c, err := p.dial(context.Background(), 1)
 	if err != nil {
 		t.Fatalf("dial with the registered address gone: %v, want the address in the settings to be tried", err)
