@@ -132,7 +132,11 @@ func (f *fetchCall) find(asked *fetchsession.Partition) (*partition.Partition, k
 	if asked.TopicID.IsZero() {
 		return f.handler.Partitions.Get(kafka.TopicPartition{Topic: asked.Topic, Partition: asked.Partition})
 	}
-	return f.handler.Partitions.GetByID(kafka.TopicIDPartition{TopicID: asked.TopicID, Partition: asked.Partition})
+	p, code := f.handler.Partitions.GetByID(kafka.TopicIDPartition{TopicID: asked.TopicID, Partition: asked.Partition})
+	if code == kafka.UnknownTopicID && f.req.Version < 13 {
+		code = kafka.UnknownTopicOrPartition // deleted since it was looked up; clients of these versions know no ids
+	}
+	return p, code
 }
 
 // refusedFetch is a result with nothing in it.

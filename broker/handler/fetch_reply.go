@@ -12,9 +12,10 @@ func (f *fetchCall) finish() []conn.Chunk {
 	var resp wire.FetchResponse
 	var hints leaderHints
 	v := f.view()
+	v.image = f.handler.Images.Current() // what is told of leaders is newer than the request, after a long poll
 	for i := range f.parts {
 		p := &f.parts[i]
-		if f.session.Incremental() && !f.session.Include(p.asked, p.told()) {
+		if !f.session.Include(p.asked, p.told()) {
 			p.result.Slice.Release()
 			continue
 		}
@@ -26,6 +27,10 @@ func (f *fetchCall) finish() []conn.Chunk {
 		}
 		out := p.encoded()
 		if out.Code == kafka.NotLeaderOrFollower || out.Code == kafka.FencedLeaderEpoch {
+			if p.target == nil {
+				l := v.leaderOf(p.asked.Topic, p.asked.TopicID, p.asked.Partition)
+				out.Leader, out.LeaderEpoch = l.ID, l.Epoch
+			}
 			hints.add(v, out.Leader)
 		} else {
 			out.Leader, out.LeaderEpoch = kafka.NoNode, kafka.NoLeaderEpoch

@@ -35,7 +35,7 @@ func (h *Handler) produce(c *call, r kmsg.Request) *conn.Reply {
 		for j := range req.Topics[i].Partitions {
 			asked := &req.Topics[i].Partitions[j]
 			p.left.Add(1)
-			h.produceTo(req, &req.Topics[i], asked, partition.ProduceRequest{
+			h.produceTo(c, req, &req.Topics[i], asked, partition.ProduceRequest{
 				Version: req.Version, Records: asked.Records, Acks: req.Acks, LeaderEpoch: kafka.NoLeaderEpoch,
 				Timeout: time.Duration(req.TimeoutMillis) * time.Millisecond, Wall: wall, Now: now,
 			}, func(result partition.ProduceResult) { p.set(i, j, result) })
@@ -46,10 +46,14 @@ func (h *Handler) produce(c *call, r kmsg.Request) *conn.Reply {
 }
 
 // produceTo hands one partition's records over, or refuses them.
-func (h *Handler) produceTo(req *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic, asked *kmsg.ProduceRequestTopicPartition, r partition.ProduceRequest, done func(partition.ProduceResult)) {
+func (h *Handler) produceTo(c *call, req *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic, asked *kmsg.ProduceRequestTopicPartition, r partition.ProduceRequest, done func(partition.ProduceResult)) {
 	refuse := func(code kafka.ErrorCode, message string) {
-		done(partition.ProduceResult{Code: code, Message: message, BaseOffset: kafka.NoOffset, LogStart: kafka.NoOffset,
-			LogAppendTime: kafka.NoTimestamp, Leader: partition.Leader{ID: kafka.NoNode, Epoch: kafka.NoLeaderEpoch}})
+		result := partition.ProduceResult{Code: code, Message: message, BaseOffset: kafka.NoOffset, LogStart: kafka.NoOffset,
+			LogAppendTime: kafka.NoTimestamp, Leader: partition.Leader{ID: kafka.NoNode, Epoch: kafka.NoLeaderEpoch}}
+		if code == kafka.NotLeaderOrFollower {
+			result.Leader = c.view().leaderOf(t.Topic, t.TopicID, asked.Partition)
+		}
+		done(result)
 	}
 	if r.Acks < partition.AcksAll || r.Acks > partition.AcksLeader {
 		refuse(kafka.InvalidRequiredAcks, "")
@@ -57,7 +61,7 @@ func (h *Handler) produceTo(req *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopi
 	}
 	var target *partition.Partition
 	var code kafka.ErrorCode
-	if t.Topic == "" {
+	if req.Version >= 13 {
 		target, code = h.Partitions.GetByID(kafka.TopicIDPartition{TopicID: t.TopicID, Partition: asked.Partition})
 	} else {
 		target, code = h.Partitions.Get(kafka.TopicPartition{Topic: t.Topic, Partition: asked.Partition})
@@ -154,7 +158,7 @@ func (p *produceCall) set(topic, index int, r partition.ProduceResult) {
 	if r.Code != kafka.None {
 		p.failed.Store(true)
 	}
-	if r.Code == kafka.NotLeaderOrFollower || r.Code == kafka.FencedLeaderEpoch {
+	if p.Header.Version >= 10 && (r.Code == kafka.NotLeaderOrFollower || r.Code == kafka.FencedLeaderEpoch) {
 		out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = int32(r.Leader.ID), int32(r.Leader.Epoch)
 	}
 	p.done()
@@ -183,9 +187,11 @@ func (p *produceCall) addLeaders() {
 		return
 	}
 	var hints leaderHints
+	v := p.view()
+	v.image = p.handler.Images.Current() // newer than the request when its records were waited for
 	for i := range p.resp.Topics {
 		for j := range p.resp.Topics[i].Partitions {
-			hints.add(p.view(), kafka.NodeID(p.resp.Topics[i].Partitions[j].CurrentLeader.LeaderID))
+			hints.add(v, kafka.NodeID(p.resp.Topics[i].Partitions[j].CurrentLeader.LeaderID))
 		}
 	}
 	for _, e := range hints {
