@@ -19,7 +19,11 @@ func (m *Manager) Start(image *metadata.Image, now kafka.Elapsed, wall kafka.Tim
 				continue
 			}
 		}
-		if s := image.Partition(p.id); s == nil || !s.HasReplica(m.host.o.Self) {
+		switch s := image.Partition(p.id); {
+		case s != nil && s.HasReplica(m.host.o.Self):
+		case s != nil && s.Leader != kafka.NoNode:
+			m.remove(p, seglog.DirDelete, now) // moved away while this broker was down
+		default:
 			m.remove(p, seglog.DirStray, now)
 		}
 	}
