@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/partition"
 )
 
-// poll waits until the fetch is satisfied, its time is over or the connection is gone, and completes the reply. It runs on a
+// poll waits until the fetch is satisfied, its time is over, the broker stops or the connection is gone, and completes the reply. It runs on a
 // goroutine of its own. Only partitions that have reported something since the last look are read again.
 func (f *fetchCall) poll(reply *conn.Reply, wait time.Duration) {
 	defer f.Release()
@@ -24,6 +24,9 @@ func (f *fetchCall) poll(reply *conn.Reply, wait time.Duration) {
 		case <-w.wake:
 			f.readAgain(w.take())
 		case <-timer.C:
+			reply.Complete(f.finish()...)
+			return
+		case <-f.handler.draining:
 			reply.Complete(f.finish()...)
 			return
 		case <-f.Conn.Context.Done():

@@ -66,11 +66,12 @@ type Handler struct {
 	sessions  *fetchSessions
 	producers *producerIDs
 	creations creations
+	draining  chan struct{} // closed by Drain
 }
 
 // New makes a handler.
 func New(o Options) (*Handler, error) {
-	h := &Handler{Options: o, table: map[kmsg.Key]serve{}}
+	h := &Handler{Options: o, table: map[kmsg.Key]serve{}, draining: make(chan struct{})}
 	keys := make([]kmsg.Key, 0, len(apis))
 	for _, a := range apis {
 		keys = append(keys, a.key)
@@ -85,6 +86,10 @@ func New(o Options) (*Handler, error) {
 	h.producers = &producerIDs{allocate: h.allocateProducerIDs}
 	return h, nil
 }
+
+// Drain has every fetch that waits for records answered now with what there is, and later ones not wait: the broker stops, and
+// should not stay for as long as its clients are patient. It is called once.
+func (h *Handler) Drain() { close(h.draining) }
 
 // APIs is the set of APIs that the handler serves to clients and to followers.
 func (h *Handler) APIs() *wire.Set { return h.apis }

@@ -220,6 +220,7 @@ func (s *Server) shutDown(clean bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
 	defer cancel()
 	s.groups.Close()
+	s.clients.Drain()
 	_ = s.clientServer.Shutdown(ctx)
 	// While others can still be heard and spoken to: who leads the quorum hands over first.
 	s.leaveQuorum()
