@@ -15,10 +15,12 @@ func (p *Partition) storageError(doing string, err error) kafka.ErrorCode {
 	switch {
 	case errors.Is(err, seglog.ErrClosed):
 		return kafka.NotLeaderOrFollower
+	case errors.Is(err, seglog.ErrOffline): // whatever it was that took it offline: an fsync may find the disk full
+		p.host.fail(doing, p.name, err)
 	case vfs.IsFull(err):
 		p.host.space.refused(kafka.Elapsed(p.host.now.Load()))
 	case vfs.IsHandleLimit(err):
-	case errors.Is(err, seglog.ErrCorrupt) && !errors.Is(err, seglog.ErrOffline):
+	case errors.Is(err, seglog.ErrCorrupt):
 		// Damage in stored batches harms their readers alone.
 	default:
 		p.host.fail(doing, p.name, err)
@@ -27,6 +29,6 @@ func (p *Partition) storageError(doing string, err error) kafka.ErrorCode {
 }
 
 // heals tells whether an operation that failed may succeed later.
-func heals(err error) bool { return vfs.IsFull(err) || vfs.IsHandleLimit(err) }
+func heals(err error) bool { return vfs.Heals(err) && !errors.Is(err, seglog.ErrOffline) }
 
 var errOwed = errors.New("no space or file handle for it")

@@ -63,7 +63,7 @@ func (n *Node) sendEarly(rd *raft.Ready) {
 	}
 }
 
-// persist makes the Ready durable. False: the disk is full and it is tried again, or the node went offline.
+// persist makes the Ready durable. False: there is no space or no handle and it is tried again, or the node went offline.
 func (n *Node) persist(rd *raft.Ready) bool {
 	u := raftlog.Update{Entries: rd.Entries, Sync: rd.MustSync}
 	if !raft.IsEmptyHardState(rd.HardState) {
@@ -80,7 +80,7 @@ func (n *Node) persist(rd *raft.Ready) bool {
 	case err == nil:
 		n.stalled, n.learned = nil, false
 		return true
-	case n.log.Err() == nil && vfs.IsFull(err):
+	case n.log.Err() == nil && vfs.Heals(err):
 		n.stalled = rd
 	default:
 		n.goOffline(fmt.Errorf("persist quorum state: %w", err))

@@ -50,7 +50,7 @@ func (n *Node) restoreSnapshot(index uint64, data []byte) error {
 	return nil
 }
 
-// takeSnapshot shortens the log when enough came since the last snapshot. A full disk only puts it off.
+// takeSnapshot shortens the log when enough came since the last snapshot. A full disk, or a lack of handles, only puts it off.
 func (n *Node) takeSnapshot() {
 	s := n.log.Sizes()
 	long := s.BytesSinceSnapshot >= max(n.opts.Limits.SnapshotBytes, s.SnapshotBytes) || s.EntriesSinceSnapshot >= n.opts.Limits.SnapshotEntries
@@ -70,7 +70,7 @@ func (n *Node) takeSnapshot() {
 	case err == nil:
 		n.wantSnapshot = false
 		n.opts.Observe(SnapshotFact{Index: n.applied, Bytes: len(data)})
-	case n.log.Err() == nil && vfs.IsFull(err):
+	case n.log.Err() == nil && vfs.Heals(err):
 	default:
 		n.goOffline(fmt.Errorf("take quorum snapshot: %w", err))
 	}

@@ -216,6 +216,47 @@ func TestFullDiskChangesNothingAndHeals(t *testing.T) {
 	}
 }
 
+// Too few handles while a new file is begun, at each step of it: nothing changes, and the log that a crash then leaves has the
+// vote of the last Save that succeeded.
+func TestTooFewHandlesChangeNothingAndHeal(t *testing.T) {
+	for _, op := range []vfs.Op{vfs.OpOpen, vfs.OpSyncDir} {
+		for skip := range 3 {
+			mem := vfs.NewMem(uint64(skip))
+			l := fill(t, mem)
+			term := l.hard.term
+			for refused := 0; refused < 3; term++ {
+				remove := mem.Inject(vfs.Fault{Op: op, Err: syscall.EMFILE, Skip: skip})
+				hs := hardState{term + 1, 3, l.lastIndex()}
+				index := l.lastIndex() + 1
+				u := Update{Entries: []*raftpb.Entry{{Index: &index, Term: &hs.term, Data: make([]byte, 90)}}, HardState: hs.proto(), Sync: true}
+				err := l.Save(u)
+				remove()
+				if err != nil {
+					refused++
+					if !vfs.IsHandleLimit(err) || l.Err() != nil || l.hard.term != term {
+						t.Fatalf("%v after %d calls: %v, offline: %v", op, skip, err, l.Err())
+					}
+					if again, err := Open(mem.CrashClone(1), "q", testOptions()); err != nil || again.hard != l.hard || again.lastIndex() != index-1 {
+						t.Fatalf("%v after %d calls: a crash after the refusal leaves %+v, %v, want %+v", op, skip, again, err, l.hard)
+					}
+					if err := l.Save(u); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if again, err := Open(mem.CrashClone(1), "q", testOptions()); err != nil || again.hard != hs || again.lastIndex() != index {
+					t.Fatalf("%v after %d calls: reopened %+v, %v, want %+v", op, skip, again, err, hs)
+				}
+				if index > 400 {
+					break // this step never needs a handle
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestFullDiskPutsASnapshotOff(t *testing.T) {
 	mem := vfs.NewMem(3)
 	l := fill(t, mem)

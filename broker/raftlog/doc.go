@@ -25,6 +25,8 @@
 //     refuses with [ErrCorrupt], because a member that lost a vote may vote twice.
 //  3. A new wal file, and a snapshot, appear by rename after their bytes were synced. A snapshot counts once the wal has
 //     its mark; older files are removed after that, so a crash between leaves more than needed, never less.
-//  4. Any failed write or sync takes the log offline for good: every later call returns [ErrOffline]. An fsync is never
+//  4. A full disk, or a lack of file handles, changes nothing, and the update is tried again (vfs.Heals). The last wal file keeps a
+//     little space set aside behind its end, so that the quorum goes on for a while on a disk that something else filled.
+//  5. Any other failed write or sync takes the log offline for good: every later call returns [ErrOffline]. An fsync is never
 //     tried again, since after a failed one nobody knows what is on the disk.
 package raftlog

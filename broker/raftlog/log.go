@@ -1,7 +1,6 @@
 package raftlog
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -42,6 +41,8 @@ type Log struct {
 	number  uint64   // of the last wal file
 	size    int64    // where the next record goes
 	durable int64    // leading bytes that are synced
+	aside   int64    // bytes of the file that have a place on the disk, as far as is known
+	rolling bool     // a new file was begun and not finished
 	older   []oldFile
 	highest uint64 // highest entry index that was ever written to the last file
 
@@ -66,13 +67,13 @@ type Update struct {
 }
 
 // Save writes an update. When it returns nil and Sync was set, the update survives any crash.
-// An error with [vfs.IsFull] has changed nothing and may be tried again; any other error takes the log offline.
+// An error with [vfs.Heals] has changed nothing and may be tried again; any other error takes the log offline.
 // Entries are kept by the log and must not be changed afterwards.
 func (l *Log) Save(u Update) error {
 	if l.failed != nil {
 		return l.failed
 	}
-	if l.size >= l.opts.FileBytes {
+	if l.size >= l.opts.FileBytes || l.rolling {
 		if err := l.roll(); err != nil {
 			return err
 		}
@@ -128,6 +129,9 @@ func (l *Log) write(b []byte, sync bool) error {
 			return l.writeFailed(err)
 		}
 		l.size += int64(len(b))
+		if l.size+asideBytes/2 > l.aside {
+			l.setAside()
+		}
 	}
 	if !sync || l.size == l.durable {
 		return nil
@@ -140,6 +144,7 @@ func (l *Log) write(b []byte, sync bool) error {
 	l.buf = seal[:0]
 	if _, err := l.file.WriteAt(seal, l.size); err != nil {
 		// The update is durable. A full disk only costs the seal; its place is written again by the next record.
+		l.aside = 0 // whatever the truncation leaves of it
 		if vfs.IsFull(err) && l.file.Truncate(l.size) == nil {
 			return nil
 		}
@@ -151,12 +156,25 @@ func (l *Log) write(b []byte, sync bool) error {
 
 func (l *Log) writeFailed(err error) error {
 	if vfs.IsFull(err) {
+		l.aside = 0
 		if terr := l.file.Truncate(l.size); terr != nil {
 			return l.fail("cut quorum log after a failed write", terr)
 		}
 		return fmt.Errorf("write quorum log: %w", err)
 	}
 	return l.fail("write quorum log", err)
+}
+
+// asideBytes is how much space behind its end the last wal file keeps on the disk, so that a disk that something else filled to
+// the last byte does not stop the quorum: brokers can still register, leave, and delete topics.
+const asideBytes = 1 << 20
+
+// setAside takes that space, where the file system can and has it.
+func (l *Log) setAside() {
+	l.aside = l.size + asideBytes
+	if f, ok := l.file.(vfs.Reserver); ok {
+		_ = f.Reserve(l.aside) // it is tried again after half as much was written
+	}
 }
 
 // fail takes the log offline.
@@ -241,10 +259,9 @@ func (l *Log) writeSnapshot(m mark, cs *raftpb.ConfState, data []byte) error {
 	return nil
 }
 
-// fileFailed tells apart a full disk, which may be tried again, from everything else.
+// fileFailed tells apart a full disk and a lack of handles, after which it may be tried again, from everything else.
 func (l *Log) fileFailed(what string, err error) error {
-	var sync *vfs.SyncError
-	if vfs.IsFull(err) && !errors.As(err, &sync) {
+	if vfs.Heals(err) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return l.fail(what, err)
@@ -258,13 +275,17 @@ func (l *Log) roll() error {
 		}
 		l.durable = l.size
 	}
+	// The new file may be there although it could not be opened. Nothing may come behind its header in the old one then.
+	l.rolling = true
 	f, size, err := createWAL(l.fs, l.dir, header{number: l.number + 1, Identity: l.id, hard: l.hard, snap: l.snap})
 	if err != nil {
 		return l.fileFailed("begin a quorum log file", err)
 	}
+	l.rolling = false
 	l.file.Close() // synced above; nothing depends on it any more
 	l.older = append(l.older, oldFile{number: l.number, highest: l.highest})
 	l.file, l.number, l.size, l.durable, l.highest = f, l.number+1, size, size, 0
+	l.setAside()
 	return nil
 }
 

@@ -44,6 +44,7 @@ func Open(fsys vfs.FS, dir string, o Options) (*Log, error) {
 		return nil, err
 	}
 	_ = l.removeObsolete()
+	l.setAside()
 	return l, nil
 }
 
@@ -55,6 +56,7 @@ func (l *Log) begin() error {
 		return fmt.Errorf("open quorum log: %w", err)
 	}
 	l.file, l.size, l.durable = f, size, size
+	l.setAside()
 	return nil
 }
 
@@ -148,8 +150,10 @@ func (l *Log) replayFile(f vfs.File, name string, number uint64, first, last boo
 	}
 	// Cut the torn tail, and make durable what was read: we build on it. What nothing proves to have been synced is written again, since a
 	// process before us may have died of a failed fsync, after which the kernel holds pages for written that are not.
-	if err := f.Truncate(pos); err != nil {
-		return 0, fmt.Errorf("open quorum log: cut torn tail of %s: %w", name, err)
+	if pos < int64(len(data)) { // only then: it gives up the space that is set aside
+		if err := f.Truncate(pos); err != nil {
+			return 0, fmt.Errorf("open quorum log: cut torn tail of %s: %w", name, err)
+		}
 	}
 	if durable < pos {
 		if _, err := f.WriteAt(data[durable:pos], durable); err != nil {

@@ -163,8 +163,7 @@ func (d *Directory) write(name string, data []byte) error {
 
 // fault takes the directory offline unless the error heals.
 func (d *Directory) fault(op string, err error) error {
-	var syncing *vfs.SyncError
-	if !errors.As(err, &syncing) && (vfs.IsFull(err) || vfs.IsHandleLimit(err)) {
+	if vfs.Heals(err) {
 		return err
 	}
 	failure := &OfflineError{Op: op, Dir: d.dir, Err: err}

@@ -162,11 +162,11 @@ func (l *Log) fault(op string, err error) error {
 	if errors.As(err, &offline) {
 		return err
 	}
-	var syncing *vfs.SyncError
-	if !errors.As(err, &syncing) && (vfs.IsFull(err) || vfs.IsHandleLimit(err)) {
+	if vfs.Heals(err) {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	if errors.Is(err, ErrCorrupt) && syncing == nil {
+	var syncing *vfs.SyncError
+	if errors.Is(err, ErrCorrupt) && !errors.As(err, &syncing) {
 		l.failed = fmt.Errorf("%s: %w", op, err)
 		return l.failed
 	}
@@ -182,7 +182,7 @@ func (l *Log) fault(op string, err error) error {
 // be told.
 func (l *Log) faultBeside(op string, err error) error {
 	var syncing *vfs.SyncError
-	if !errors.As(err, &syncing) {
+	if !errors.As(err, &syncing) || vfs.Heals(err) {
 		return fmt.Errorf("%s %s: %w", op, l.dir, err)
 	}
 	failure := &OfflineError{Op: op, Dir: path.Dir(l.dir), Err: err}

@@ -49,6 +49,12 @@ type File interface {
 	Fd() (fd uintptr, ok bool)
 }
 
+// Reserver is a File that can set space of the disk aside for itself.
+type Reserver interface {
+	// Reserve sees to it that writes below size find space, without changing the file's size. A Truncate gives it up.
+	Reserve(size int64) error
+}
+
 // Entry is a name in a folder.
 type Entry struct {
 	Name  string
@@ -82,4 +88,11 @@ func IsFull(err error) bool {
 // some are closed.
 func IsHandleLimit(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// Heals tells whether what failed may be tried again when there is space or a handle. An fsync that found no space lost
+// what it should have written, and heals never; one that lacked the handle of its folder has not begun.
+func Heals(err error) bool {
+	var sync *SyncError
+	return IsHandleLimit(err) || IsFull(err) && !errors.As(err, &sync)
 }

@@ -276,3 +276,20 @@ func TestQuota(t *testing.T) {
 	f.Close()
 	want("after the last close", 10)
 }
+
+func TestHeals(t *testing.T) {
+	f := func(err error, want bool) {
+		t.Helper()
+		if Heals(fmt.Errorf("doing it: %w", err)) != want {
+			t.Errorf("Heals(%v) = %v", err, !want)
+		}
+	}
+	f(syscall.ENOSPC, true)
+	f(syscall.EDQUOT, true)
+	f(syscall.EMFILE, true)
+	f(syscall.EIO, false)
+	f(syscall.EROFS, false)
+	f(&SyncError{syscall.ENOSPC}, false)
+	f(&SyncError{syscall.EMFILE}, true)
+	f(nil, false)
+}
