@@ -121,7 +121,7 @@ func (m *Manager) place(image *metadata.Image, todo []placement, now kafka.Elaps
 	return changes
 }
 
-// create makes new, empty logs; their folders are durable when it returns.
+// create makes new, empty logs. Nothing of them is durable before they are flushed: what a crash takes is made again.
 func (m *Manager) create(todo []placement, wall kafka.Timestamp) {
 	if len(todo) == 0 {
 		return

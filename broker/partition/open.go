@@ -39,7 +39,15 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 	for _, f := range folders {
 		switch f.Kind {
 		case seglog.DirCurrent:
-			live = append(live, f)
+			unfinished, err := d.Unfinished(f)
+			if err != nil {
+				return fmt.Errorf("look at %s: %w", f.Name, err)
+			}
+			if !unfinished {
+				live = append(live, f)
+			} else if err := d.RemovePartition(f.Name); err != nil { // it is made again if it is to be here
+				return fmt.Errorf("remove %s, whose creation was cut: %w", f.Name, err)
+			}
 		case seglog.DirDelete:
 			m.doomed = append(m.doomed, doomedDir{name: f.Name})
 		}

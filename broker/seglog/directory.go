@@ -33,6 +33,8 @@ type Directory struct {
 	clean   kafka.BrokerEpoch
 	isClean bool
 
+	names nameSync
+
 	mu      sync.Mutex
 	offline error // guarded by mu; an OfflineError, final
 }

@@ -48,6 +48,7 @@ const (
 	kindSwap           // base, next: the segments in [base, next), which were durable, are being replaced by a cleaned one
 	kindSwapDone       // base
 	kindCleaned        // offset: compaction has looked at all keys below
+	kindSettled        // offset, without meaning: the folder and partition.metadata are durable; see begin.go
 )
 
 // seal says what a segment and its indexes were at a moment when they, and the leader epochs and the producers up to
@@ -227,9 +228,10 @@ func (s *journalState) apply(b []byte) {
 type journal struct {
 	fs      vfs.FS
 	name    string
-	size    int64  // bytes that count
-	group   uint32 // of the last append
-	created bool   // its name is durable
+	size    int64        // bytes that count
+	group   uint32       // of the last append
+	created bool         // its name is durable
+	settle  func() error // called before each write: nothing durable is said of a log that may not be there after a crash
 }
 
 // openJournal reads the journal of a folder; a missing one is empty.
@@ -259,8 +261,11 @@ func (j *journal) create() error {
 
 // rewrite replaces the journal by what still counts.
 func (j *journal) rewrite(s journalState, seals []seal) error {
-	var data []byte
-	if s.cut != kafka.NoOffset { // first: it voids what comes before
+	if err := j.settle(); err != nil {
+		return err
+	}
+	data := appendMark(nil, kindSettled, 0)
+	if s.cut != kafka.NoOffset { // before the seals: it voids what comes before
 		data = appendMark(data, kindCut, s.cut)
 	}
 	if s.start != kafka.NoOffset {
@@ -288,6 +293,9 @@ func (j *journal) rewrite(s journalState, seals []seal) error {
 
 // append writes records as one group, which it stamps, and makes them durable. An error of the fsync is a *vfs.SyncError.
 func (j *journal) append(records []byte) error {
+	if err := j.settle(); err != nil {
+		return fmt.Errorf("append to journal: %w", err)
+	}
 	f, err := j.fs.OpenFile(j.name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("append to journal: %w", err)

@@ -31,6 +31,7 @@ type Log struct {
 	epochsDirty bool // the file on disk is older
 	producers   *producerstate.State
 	snapshots   []kafka.Offset // of the .snapshot files, ascending
+	folderDirty bool           // that there is a log, and whose it is, may not be durable: see begin.go
 	namesDirty  bool           // names in the folder are not durable
 	tailDirty   bool           // the active segment's file may be longer than its size
 	unsynced    int            // segs[unsynced:] hold batches that are not durable

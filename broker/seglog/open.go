@@ -45,7 +45,11 @@ func Open(fsys vfs.FS, dir string, o Options) (*Log, RecoveryReport, error) {
 var errTopic = errors.New("folder belongs to another topic")
 
 func (l *Log) openAll(o Options, r *RecoveryReport) error {
-	if err := l.createDir(); err != nil {
+	switch _, err := l.fs.Stat(l.dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		r.Created = true
+		return l.begin(o)
+	case err != nil:
 		return err
 	}
 	if err := l.checkMetadata(); err != nil {
@@ -56,6 +60,7 @@ func (l *Log) openAll(o Options, r *RecoveryReport) error {
 		return err
 	}
 	l.journal, r.JournalDamaged = j, js.damaged
+	j.settle, l.folderDirty = l.settleFolder, js.records == 0
 	if !js.ours {
 		if err := j.create(); err != nil {
 			return err
@@ -92,20 +97,6 @@ func (l *Log) openAll(o Options, r *RecoveryReport) error {
 	return l.settleStart(o, js)
 }
 
-// createDir makes the folder; its name is durable before anything in it counts.
-func (l *Log) createDir() error {
-	if _, err := l.fs.Stat(l.dir); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := l.fs.MkdirAll(l.dir); err != nil {
-		return err
-	}
-	if err := l.fs.SyncDir(path.Dir(l.dir)); err != nil {
-		return &vfs.SyncError{Err: err}
-	}
-	return nil
-}
-
 // checkMetadata compares or writes partition.metadata. One that cannot be read is written anew.
 func (l *Log) checkMetadata() error {
 	id, err := ReadTopicID(l.fs, l.dir)
@@ -122,7 +113,13 @@ func (l *Log) checkMetadata() error {
 	case l.topicID.IsZero():
 		return nil
 	}
-	return vfs.WriteFileAtomic(l.fs, path.Join(l.dir, partitionMetadata), appendTopicID(nil, l.topicID))
+	if err := l.writeMetadata(); err != nil {
+		return err
+	}
+	if err := l.syncMetadata(); err != nil {
+		return err
+	}
+	return l.syncDir()
 }
 
 // listFiles finds segments and snapshots and clears what a crash left half done.
@@ -174,12 +171,17 @@ func parseOffset(digits string) (kafka.Offset, bool) {
 // createSegment adds an empty segment at the end of the log. Its name is not durable yet. A file that is there by
 // that name is not of this log any more and is emptied.
 func (l *Log) createSegment(base kafka.Offset, now kafka.Timestamp) error {
-	s := newSegment(base)
-	s.idx = newIndexes()
-	s.appended = now
 	if err := l.removeFile(segmentName(l.dir, base, suffixes[txnIndexFile])); err != nil {
 		return err
 	}
+	return l.createFiles(base, now)
+}
+
+// createFiles makes the files of an empty segment and adds it.
+func (l *Log) createFiles(base kafka.Offset, now kafka.Timestamp) error {
+	s := newSegment(base)
+	s.idx = newIndexes()
+	s.appended = now
 	for _, k := range []fileKind{offsetIndexFile, timeIndexFile} { // Kafka's tools want both though they are empty
 		f, err := l.fs.OpenFile(segmentName(l.dir, base, suffixes[k]), os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 		if err != nil {
