@@ -24,6 +24,10 @@ import (
 //	latest     the latest offset that a leader tells is not below what leaders before it told or committed (KIP-207)
 //	log end    a watermark is not above the replica's own log end
 //	min ISR    a leader takes in nothing with acks=all while its ISR is below min.insync.replicas
+//	elections  a leader comes from ISR or ELR, while there are any
+//	joining    who joins an ISR is neither fenced nor stopping
+//	leaving    ISR and ELR together stay at min.insync.replicas, as far as their members did not start anew
+//	anew       who comes back after an unclean stop, or with another directory, is in no ISR and no ELR
 //	silence    a broker that nobody hears is fenced after its session
 //	sequences  the records of a producer are in the log in order, without gap or duplicate (at the end)
 type checker struct {
@@ -72,8 +76,10 @@ func (c *checker) leads(w *World, h *host, term uint64) {
 
 func (c *checker) image(w *World, h *host, image *metadata.Image, delta *metadata.Delta) {
 	if _, seen := c.images[image.Version()]; !seen {
+		c.registrations(w, image, delta)
 		for _, d := range delta.Partitions {
 			if s := d.After; s != nil {
+				c.transition(w, h, image, delta, d)
 				w.logf("image %d: %s-%d: leader %d of epoch %d, ISR %v, ELR %v, last known %v", image.Version(), d.Topic, d.Partition,
 					s.Leader, s.LeaderEpoch, s.ISR, s.ELR, s.LastKnownELR)
 			}

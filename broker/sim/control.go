@@ -35,6 +35,12 @@ func (p *process) ask(req kmsg.Request, done func(kmsg.Response, error)) {
 		})
 	default:
 		w.call(p, leader, func(q *process, answer func(any)) { q.decide(req, answer) }, finish)
+		if w.chance(w.net.dup) { // a copy that somebody held back
+			late := recode(w, req)
+			w.after(w.between(0, 3*time.Second), func() {
+				w.onHost(leader, func(q *process) { q.decide(late, func(any) {}) }, nil)
+			})
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type host struct {
 	directory kafka.DirectoryID
 	proc      *process // nil while down
 	starts    int
+	unclean   bool // the last process ended uncleanly, and no image has the registration of the present one yet
 
 	wallOffset time.Duration // of its wall clock against the simulation's
 	syncCost   time.Duration // of one fsync
@@ -134,6 +135,7 @@ func (h *host) end(why string, lost bool) {
 	if p == nil {
 		return
 	}
+	h.unclean = h.unclean || !p.closed
 	h.w.logf("broker %d ends: %s", h.id, why)
 	h.proc = nil
 	p.ended()

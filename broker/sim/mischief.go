@@ -46,6 +46,23 @@ func (w *World) whole() bool {
 	return len(st.Voters) == 3 && !slices.ContainsFunc(st.Voters, func(r quorum.Replica) bool { return r.LogEnd == 0 })
 }
 
+// expendable tells whether every partition keeps an eligible replica that has lost nothing when a host may lose what it did not sync.
+func (w *World) expendable(h *host) bool {
+	image := w.image()
+	for _, t := range w.topics {
+		topic := image.TopicByName(t.name)
+		if topic == nil {
+			return false
+		}
+		for _, s := range topic.Partitions() {
+			if s.HasReplica(h.id) && !slices.ContainsFunc(slices.Concat(s.ISR, s.ELR), func(n kafka.NodeID) bool { return n != h.id && !w.hosts[n].unclean }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // ghost is another process that registers with the id of a broker that is alive: it must be refused.
 func (x *weather) ghost(w *World, h *host) {
 	d := w.deciding(nil)

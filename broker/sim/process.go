@@ -28,10 +28,13 @@ type process struct {
 	member      *membership.Machine
 	parts       *partition.Manager
 	fetchers    *replication.Set
-	stopping    bool // a clean stop is under way
+	closed      bool // its logs were closed cleanly
+	// uncleanStart: there was no sign of a clean stop.
+	uncleanStart bool
 
 	image      *metadata.Image // the newest that was followed
 	updates    []imageUpdate   // published and not followed yet
+	newest     uint64          // version of the newest that was published
 	following  bool            // an event will follow them
 	placed     bool            // the partitions have their roles
 	epoch      kafka.BrokerEpoch
@@ -76,6 +79,7 @@ func (p *process) open() error {
 	if e, ok := p.dir.CleanShutdown(); ok {
 		previous = e
 	}
+	p.uncleanStart = previous == kafka.NoBrokerEpoch
 	p.fetchers = replication.NewSet(replication.Options{Self: h.id}, p.beginFetching)
 	p.parts = partition.New(partition.Options{
 		FS: h.disk, Directory: p.dir, Files: seglog.NewFilePool(0), Self: h.id, Rules: w.o.Replica, LagMax: lagMax,
@@ -214,6 +218,8 @@ func (p *process) carryOut(effect membership.Effect) {
 func (p *process) left(clean bool) {
 	if err := p.parts.Close(p.epoch, p.h.w.now); err != nil {
 		p.h.w.logf("broker %d closes its logs: %v", p.h.id, err)
+	} else {
+		p.closed = true
 	}
 	p.node.Resign(p.h.w.now)
 	p.node.Process(p.h.w.now)
@@ -224,6 +230,7 @@ func (p *process) left(clean bool) {
 func (p *process) published(image *metadata.Image, delta metadata.Delta) {
 	w := p.h.w
 	w.check.image(w, p.h, image, &delta)
+	p.newest = image.Version()
 	p.updates = append(p.updates, imageUpdate{image, delta})
 	if !p.following {
 		p.following = true
@@ -245,7 +252,7 @@ func (p *process) follow() {
 			p.parts.Apply(u.image, &u.delta, w.now, h.wall())
 		case b != nil && b.Incarnation == p.incarnation:
 			p.parts.Start(u.image, w.now, h.wall())
-			p.placed = true
+			p.placed, h.unclean = true, false
 		}
 		e := membership.ImageApplied{Index: u.image.Version(), Epoch: kafka.NoBrokerEpoch}
 		if b != nil {

@@ -46,6 +46,9 @@ func (c *checker) probe(w *World) {
 		return
 	}
 	part := all[w.rnd.IntN(len(all))]
+	if d := part.Describe(); d.HighWatermark < d.LogStart || d.HighWatermark > d.LogEnd {
+		w.fail("broker %d: %v has its watermark at %d, its log from %d to %d", p.h.id, part.ID(), d.HighWatermark, d.LogStart, d.LogEnd)
+	}
 	r := part.ListOffsets(partition.ListOffsetsRequest{Timestamp: -1, CurrentLeaderEpoch: kafka.NoLeaderEpoch, Replica: kafka.NoNode})
 	if r.Code != kafka.None {
 		return
@@ -68,6 +71,9 @@ func (c *checker) visible(at leadership) kafka.Offset {
 	return most
 }
 
+// unheardLimit is within which a broker that nobody hears is fenced, when the quorum decided all the time since its session ended.
+const unheardLimit = sessionTimeout + 2*time.Second
+
 // expectFenced looks, when a session and an election are over, whether a broker that nobody could hear was fenced.
 func (c *checker) expectFenced(w *World, h *host) {
 	calms, p := w.net.calms, h.proc
@@ -75,16 +81,16 @@ func (c *checker) expectFenced(w *World, h *host) {
 		return
 	}
 	began := w.now
-	w.after(3*sessionTimeout, func() {
+	w.after(unheardLimit, func() {
 		if w.net.calms != calms || h.proc != p || w.failure != "" {
 			return
 		}
 		for _, o := range w.hosts { // a quorum that decides long enough to have noticed
-			if o == h || o.proc == nil || !o.proc.node.Leading() || w.check.decidesSince(o) > began.Add(sessionTimeout) {
+			if o == h || o.proc == nil || !o.proc.node.Leading() || w.check.decidesSince(o) > began {
 				continue
 			}
 			if b := o.proc.image.Broker(h.id); b != nil && !b.Fenced && o.proc.image.Version() == w.image().Version() {
-				w.fail("broker %d was cut off for %v and is not fenced", h.id, 3*sessionTimeout)
+				w.fail("broker %d was cut off for %v and is not fenced", h.id, unheardLimit)
 			}
 		}
 	})

@@ -15,8 +15,8 @@ type lossMode int
 const (
 	lossNever   lossMode = iota // processes die, their caches stay
 	lossAnyTime                 // the power fails at any time; topics flush before they acknowledge
-	// lossSingle: nothing is flushed; a host loses its power, or its disk, only while every partition has all its replicas, and then no
-	// process dies until that is so again: to the controller a kill is a power loss, and all replicas of a partition may have lost something.
+	// lossSingle: nothing is flushed; a process dies, or its host loses its power, only while another replica is eligible in every
+	// partition: to the controller a kill is a power loss. A disk is lost only while everything is whole.
 	lossSingle
 	lossModes
 )
@@ -86,6 +86,19 @@ var faults = []fault{
 	}},
 	{"calm disk", func(x *weather, _ *World, h *host) { x.calmDisk(h) }},
 	{"wipe", (*weather).wipe},
+	{"blackout", func(x *weather, w *World, _ *host) {
+		if x.mode != lossAnyTime {
+			return
+		}
+		for _, h := range w.hosts {
+			h.end("blackout", true)
+			w.after(w.between(10*time.Millisecond, time.Second), func() {
+				if h.proc == nil {
+					h.start()
+				}
+			})
+		}
+	}},
 	{"ghost", (*weather).ghost},
 	{"delete records", (*weather).deleteRecords},
 }
@@ -126,7 +139,7 @@ func (w *World) deciding(or *host) *host {
 }
 
 func (x *weather) crash(w *World, h *host) {
-	if h.proc == nil || x.mode == lossSingle && !w.whole() {
+	if h.proc == nil || x.mode == lossSingle && !w.expendable(h) {
 		return
 	}
 	x.crashes++
