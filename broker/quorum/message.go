@@ -25,6 +25,9 @@ type Message struct {
 type Join struct {
 	Member Voter
 	Hops   uint8
+	// Address is where the transport reaches Member, who is not registered yet. It is the transports' own: they put it in and
+	// take it out.
+	Address string
 }
 
 const maxJoinHops = 2
@@ -40,6 +43,8 @@ const (
 
 	maxClusterIDBytes = 255
 	maxReasonBytes    = 1024
+	maxAddressBytes   = 512
+	joinBytes         = 4 + 16 + 1 // before the address
 )
 
 // AppendTo encodes the message behind b.
@@ -68,7 +73,8 @@ func (m *Message) AppendTo(b []byte) ([]byte, error) {
 	case kindJoin:
 		b = binary.BigEndian.AppendUint32(b, uint32(m.Join.Member.Node))
 		b = append(b, m.Join.Member.Directory[:]...)
-		return append(b, m.Join.Hops), nil
+		b = append(b, m.Join.Hops)
+		return append(b, m.Join.Address[:min(len(m.Join.Address), maxAddressBytes)]...), nil
 	case kindRefusal:
 		reason := m.Refusal.Reason
 		return append(b, reason[:min(len(reason), maxReasonBytes)]...), nil
@@ -105,10 +111,10 @@ func ParseMessage(b []byte) (Message, error) {
 			return m, fmt.Errorf("decode quorum message: %w", err)
 		}
 	case kindJoin:
-		if len(b) != 4+16+1 {
+		if len(b) < joinBytes || len(b) > joinBytes+maxAddressBytes {
 			return m, fmt.Errorf("decode quorum message: join of %d bytes", len(b))
 		}
-		m.Join = &Join{Member: Voter{Node: kafka.NodeID(binary.BigEndian.Uint32(b))}, Hops: b[20]}
+		m.Join = &Join{Member: Voter{Node: kafka.NodeID(binary.BigEndian.Uint32(b))}, Hops: b[20], Address: string(b[joinBytes:])}
 		copy(m.Join.Member.Directory[:], b[4:])
 	case kindRefusal:
 		m.Refusal = &Refusal{Reason: string(b[:min(len(b), maxReasonBytes)])}

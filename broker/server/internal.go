@@ -53,6 +53,9 @@ func (h *internalHandler) Handle(r *conn.Request) *conn.Reply {
 		if err != nil {
 			return conn.Close(err)
 		}
+		if m.Join != nil {
+			h.controller.peers.note(m.Join.Member.Node, m.Join.Address)
+		}
 		h.controller.peers.greet(m.From)
 		h.controller.quorum.Step(m)
 		return conn.None()

@@ -34,6 +34,7 @@ type peers struct {
 	mu      sync.Mutex
 	control map[kafka.NodeID]*peer.Client // guarded by mu
 	gone    map[kafka.NodeID]bool         // guarded by mu; whose last connection ended and was refused then
+	joining map[kafka.NodeID]string       // guarded by mu; addresses of brokers that asked to be taken into the quorum, at most maxJoining
 	closed  bool                          // guarded by mu
 	probes  sync.WaitGroup
 }
@@ -88,7 +89,20 @@ func (p *peers) dial(ctx context.Context, n kafka.NodeID) (net.Conn, error) {
 	return nil, fmt.Errorf("dial broker %d: %w", n, err)
 }
 
-// addresses are where a broker may listen for other brokers: where the settings say, then where it registered. The settings come first,
+// maxJoining bounds the addresses that are kept of brokers that ask to be taken into the quorum.
+const maxJoining = 1000
+
+// note keeps where a broker says that it is that asks to be taken into the quorum: until it is, it cannot register.
+func (p *peers) note(n kafka.NodeID, address string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.joining[n]; address != "" && (known || len(p.joining) < maxJoining) {
+		p.joining[n] = address
+	}
+}
+
+// addresses are where a broker may listen for other brokers: where the settings say, where it registered, and where it said
+// that it is when it asked to be taken into the quorum. The settings come first,
 // since a cluster that was moved to other addresses while it was stopped has no new registrations until its voters have met, and
 // behind an old address there may be somebody else.
 func (p *peers) addresses(n kafka.NodeID) []string {
@@ -102,6 +116,11 @@ func (p *peers) addresses(n kafka.NodeID) []string {
 				found = append(found, a)
 			}
 		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a, ok := p.joining[n]; ok && !slices.Contains(found, a) {
+		found = append(found, a)
 	}
 	return found
 }

@@ -50,3 +50,23 @@ func TestDialTriesTheAddressInTheSettingsFirst(t *testing.T) {
 		t.Error("dial of a broker without any address gave no error")
 	}
 }
+
+// A broker that is no voter can register only when the quorum has taken it in, and the quorum must reach it for that.
+func TestABrokerThatJoinsSaysWhereItIs(t *testing.T) {
+	p := &peers{internal: "INTERNAL", images: newImages(), joining: map[kafka.NodeID]string{}}
+	p.note(3, "")
+	if got := p.addresses(3); len(got) != 0 {
+		t.Errorf("addresses %v of a broker that said none", got)
+	}
+	p.note(3, "a:1")
+	p.note(3, "b:2")
+	if got := p.addresses(3); !slices.Equal(got, []string{"b:2"}) {
+		t.Errorf("addresses %v, want the last", got)
+	}
+	for n := range kafka.NodeID(2 * maxJoining) {
+		p.note(n, "c:3")
+	}
+	if len(p.joining) != maxJoining {
+		t.Errorf("%d addresses are kept, want at most %d", len(p.joining), maxJoining)
+	}
+}

@@ -40,6 +40,9 @@ type Server struct {
 	directory   *seglog.Directory
 	files       *seglog.FilePool
 
+	// internalAddress is where other brokers find this one.
+	internalAddress string
+
 	images     *images
 	queue      *imageQueue
 	peers      *peers

@@ -33,8 +33,8 @@ func (s *Server) wire() error {
 	b := s.settings.broker()
 	s.peers = &peers{
 		self: s.node, internal: b.Network.Internal, static: map[kafka.NodeID]string{}, images: s.images,
-		control: map[kafka.NodeID]*peer.Client{}, gone: map[kafka.NodeID]bool{},
-		down:    func(n kafka.NodeID, e kafka.BrokerEpoch) { s.quorum.PeerDown(n, e) },
+		control: map[kafka.NodeID]*peer.Client{}, gone: map[kafka.NodeID]bool{}, joining: map[kafka.NodeID]string{},
+		down: func(n kafka.NodeID, e kafka.BrokerEpoch) { s.quorum.PeerDown(n, e) },
 	}
 	for _, v := range b.Quorum.Voters {
 		s.peers.static[v.ID] = hostPort(v.Host, v.Port)
@@ -42,9 +42,15 @@ func (s *Server) wire() error {
 	if err := s.wireQuorum(b); err != nil {
 		return err
 	}
+	endpoints := advertised(b.Network, s.listeners)
+	for _, e := range endpoints {
+		if e.Listener == b.Network.Internal {
+			s.internalAddress = hostPort(e.Host, e.Port)
+		}
+	}
 	s.members = newMembers(s, membership.Options{
 		Node: s.node, ClusterID: s.meta.ClusterID, Directory: s.meta.DirectoryID, Incarnation: s.incarnation, Rack: b.Rack,
-		Endpoints: advertised(b.Network, s.listeners), PreviousEpoch: s.previousEpoch(),
+		Endpoints: endpoints, PreviousEpoch: s.previousEpoch(),
 		HeartbeatInterval: b.Quorum.HeartbeatInterval, SessionTimeout: b.Quorum.SessionTimeout, RegistrationLimit: b.Quorum.RegistrationLimit,
 	})
 	s.fetchers = newFetchers(s)
@@ -107,6 +113,9 @@ func (s *Server) sendQuorum(to kafka.NodeID, m quorum.Message) {
 	c := s.peers.client(to)
 	if c == nil {
 		return
+	}
+	if m.Join != nil && m.Join.Member.Node == s.node {
+		m.Join.Address = s.internalAddress
 	}
 	data, err := m.AppendTo(nil)
 	if err != nil {
