@@ -22,13 +22,16 @@ type creations struct {
 // asks for the topic again is told the state of things then. Topics that another request is creating are left to it.
 func (cr *creations) create(ctx context.Context, h *Handler, names []string) {
 	mine := cr.claim(names)
-	if len(mine) == 0 {
+	defer cr.release(mine)
+	// Whose turn comes when another request has just created it has looked at the cluster before.
+	image := h.Images.Current()
+	missing := slices.DeleteFunc(slices.Clone(mine), func(name string) bool { return image.TopicByName(name) != nil })
+	if len(missing) == 0 {
 		return
 	}
-	defer cr.release(mine)
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.TimeoutMillis = int32(autoCreateWait.Milliseconds())
-	for _, name := range mine {
+	for _, name := range missing {
 		t := kmsg.NewCreateTopicsRequestTopic()
 		t.Topic, t.NumPartitions, t.ReplicationFactor = name, -1, -1
 		if name == coordinator.OffsetsTopic {
@@ -38,7 +41,7 @@ func (cr *creations) create(ctx context.Context, h *Handler, names []string) {
 	}
 	req.SetVersion(req.MaxVersion())
 	if _, err := h.Controller.Do(ctx, req); err != nil {
-		h.Log.V(1).Info("topic creation on request got no answer", "topics", mine, "error", err.Error())
+		h.Log.V(1).Info("topic creation on request got no answer", "topics", missing, "error", err.Error())
 	}
 }
 

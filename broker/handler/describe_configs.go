@@ -48,7 +48,7 @@ func (h *Handler) describeResource(image *metadata.Image, asked kmsg.DescribeCon
 		if asked.ResourceName == "" {
 			return config.DescribeBrokerDefault(layers.Default), kafka.None, ""
 		}
-		id, err := strconv.Atoi(asked.ResourceName)
+		id, err := strconv.ParseInt(asked.ResourceName, 10, 32)
 		if err != nil {
 			return nil, kafka.InvalidRequest, "Broker id must be an integer, but it is: " + asked.ResourceName
 		}

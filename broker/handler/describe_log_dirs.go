@@ -23,7 +23,7 @@ func (h *Handler) describeLogDirs(c *call, r kmsg.Request) *conn.Reply {
 	}
 	if req.Topics == nil {
 		for t := range c.image.Topics() {
-			h.addLogDirTopic(&dir, t, nil)
+			h.addLogDirTopic(&dir, t, h.replicasHere(t))
 		}
 	}
 	for _, asked := range req.Topics {
@@ -35,29 +35,29 @@ func (h *Handler) describeLogDirs(c *call, r kmsg.Request) *conn.Reply {
 	return c.answer(resp)
 }
 
-// addLogDirTopic adds the replicas of a topic that this broker holds; nil partitions means all.
+// replicasHere are the partitions of a topic that have a replica on this broker.
+func (h *Handler) replicasHere(t *metadata.Topic) (numbers []int32) {
+	for n, p := range t.Partitions() {
+		if p.HasReplica(h.Node) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// addLogDirTopic adds those of the partitions that this broker holds.
 func (h *Handler) addLogDirTopic(dir *kmsg.DescribeLogDirsResponseDir, t *metadata.Topic, partitions []int32) {
 	out := kmsg.NewDescribeLogDirsResponseDirTopic()
 	out.Topic = t.Name
-	add := func(n int32) {
+	for _, n := range partitions {
 		p, code := h.Partitions.Get(kafka.TopicPartition{Topic: t.Name, Partition: n})
 		if code != kafka.None {
-			return
+			continue
 		}
 		d := p.Describe()
 		rp := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
 		rp.Partition, rp.Size, rp.OffsetLag = n, d.SizeBytes, int64(max(d.HighWatermark-d.LogEnd, 0))
 		out.Partitions = append(out.Partitions, rp)
-	}
-	if partitions == nil {
-		for n, p := range t.Partitions() {
-			if p.HasReplica(h.Node) {
-				add(n)
-			}
-		}
-	}
-	for _, n := range partitions {
-		add(n)
 	}
 	if len(out.Partitions) > 0 {
 		dir.Topics = append(dir.Topics, out)

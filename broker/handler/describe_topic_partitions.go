@@ -22,6 +22,14 @@ func (h *Handler) describeTopicPartitions(c *call, r kmsg.Request) *conn.Reply {
 		room = min(room, req.ResponsePartitionLimit)
 	}
 	from, first := "", int32(0)
+	if req.Cursor != nil && req.Cursor.Partition < 0 {
+		for _, t := range req.Topics { // as Kafka, which has no place for one error of all
+			rt := kmsg.NewDescribeTopicPartitionsResponseTopic()
+			rt.Topic, rt.ErrorCode = kmsg.StringPtr(t.Topic), int16(kafka.InvalidRequest)
+			resp.Topics = append(resp.Topics, rt)
+		}
+		return c.answer(resp)
+	}
 	if req.Cursor != nil {
 		from, first = req.Cursor.Topic, req.Cursor.Partition
 	}
@@ -88,7 +96,7 @@ func missingTopic(name string) kmsg.DescribeTopicPartitionsResponseTopic {
 func describedTopic(v view, t *metadata.Topic, first, room int32) kmsg.DescribeTopicPartitionsResponseTopic {
 	out := kmsg.NewDescribeTopicPartitionsResponseTopic()
 	out.Topic, out.TopicID, out.IsInternal, out.AuthorizedOperations = &t.Name, t.ID, isInternal(t.Name), topicOperations
-	for n := max(first, 0); n < t.NumPartitions() && n-first < room; n++ {
+	for n := first; n < t.NumPartitions() && n-first < room; n++ {
 		p := t.Partition(n)
 		s := v.partition(p)
 		op := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
