@@ -50,6 +50,44 @@ func TestABrokerWhoseDirectoryFailedIsFencedAtOnce(t *testing.T) {
 	}
 }
 
+// TestTheOnlyReplicaLeadsSoonAfterAnUncleanStop: nobody may lead until it has told the end of its log, which it does as soon as it has registered.
+func TestTheOnlyReplicaLeadsSoonAfterAnUncleanStop(t *testing.T) {
+	servers, ends := runBrokers(t, 3)
+	createTopic(t, servers[0], "alone", 1)
+	leader := servers[0].images.Current().TopicByName("alone").Partition(0).Leader
+	bad, other := servers[leader], servers[(leader+1)%3]
+	var p *partition.Partition
+	eventually(t, "the partition is led", func() bool {
+		p, _ = bad.partitions.Get(kafka.TopicPartition{Topic: "alone"})
+		return p != nil && p.Describe().Leader.ID == leader
+	})
+	if r := produce(t, bad, p); r.Code != kafka.None {
+		t.Fatal(r.Code)
+	}
+	heal := bad.fs.(*vfs.Mem).Inject(vfs.Fault{Op: vfs.OpWrite, Pattern: "0*.log", Err: syscall.EIO})
+	produce(t, bad, p)
+	eventually(t, "it is fenced", func() bool { return other.images.Current().Broker(leader).Fenced })
+	if err := ends[leader](); err == nil {
+		t.Fatal("the broker ended cleanly")
+	}
+	heal()
+	began := time.Now()
+	back, end := again(t, bad)
+	ends[leader] = end
+	eventually(t, "it leads again", func() bool {
+		q, _ := back.partitions.Get(kafka.TopicPartition{Topic: "alone"})
+		return q != nil && q.Describe().Leader.ID == leader && q.Describe().HighWatermark == 1
+	})
+	if took := time.Since(began); took > logEndsEvery {
+		t.Errorf("after %v, when reports come again by themselves", took)
+	}
+	for id, end := range ends {
+		if err := end(); err != nil {
+			t.Errorf("broker %d: %v", id, err)
+		}
+	}
+}
+
 // produce appends one record of 1000 bytes with acks=all and waits for the answer.
 func produce(t *testing.T, s *Server, p *partition.Partition) partition.ProduceResult {
 	t.Helper()

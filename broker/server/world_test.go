@@ -70,19 +70,34 @@ func runBrokers(t *testing.T, n int) (servers []*Server, ends []func() error) {
 		servers = append(servers, s)
 	}
 	for _, s := range servers {
-		ctx, stop := context.WithCancel(context.Background())
-		t.Cleanup(stop)
-		ended := make(chan error, 1)
-		go func() { ended <- s.Run(ctx) }()
-		ends = append(ends, func() error {
-			stop()
-			return <-ended
-		})
+		ends = append(ends, runBroker(t, s))
 	}
 	for _, s := range servers {
 		eventually(t, fmt.Sprintf("broker %d serves", s.node), func() bool { return s.readiness().Ready })
 	}
 	return servers, ends
+}
+
+// runBroker runs one broker; end stops it, unless it has ended by itself, and gives its error.
+func runBroker(t *testing.T, s *Server) (end func() error) {
+	ctx, stop := context.WithCancel(context.Background())
+	t.Cleanup(stop)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	return func() error {
+		stop()
+		return <-ended
+	}
+}
+
+// again runs a broker that has ended on the same disk.
+func again(t *testing.T, s *Server) (*Server, func() error) {
+	t.Helper()
+	n, err := New(Options{Static: s.settings.static, Broker: *s.settings.broker(), Log: logr.Discard(), FS: s.fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, runBroker(t, n)
 }
 
 // eventually waits for what other goroutines do.
