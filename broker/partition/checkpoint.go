@@ -76,6 +76,9 @@ func (m *Manager) Close(epoch kafka.BrokerEpoch, now kafka.Elapsed) error {
 	if err := m.Failure(); err != nil {
 		return err
 	}
+	if n := len(m.unopened); n > 0 { // nobody else is left who changes it
+		return fmt.Errorf("%d logs were never opened, for lack of space or file handles", n)
+	}
 	if err := m.host.o.Directory.MarkCleanShutdown(epoch); err != nil {
 		return fmt.Errorf("mark the clean stop: %w", err)
 	}

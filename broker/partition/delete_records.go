@@ -69,6 +69,7 @@ func (p *Partition) deleteRecords(r DeleteRecordsRequest) (DeleteRecordsResult, 
 	if before > p.machine.LogStart() {
 		// Durable when it returns: a crash after the answer does not bring the records back.
 		if err := p.log.AdvanceStart(before); err != nil {
+			p.machine.StepStart(p.log.StartOffset()) // a part may have gone
 			return refused(p.storageError("delete records of", err))
 		}
 		p.machine.StepStart(before)

@@ -182,3 +182,43 @@ func TestOldDataIsFlushedAnyway(t *testing.T) {
 		t.Errorf("after a power failure the log ends at %d", d.LogEnd)
 	}
 }
+
+// A log that cannot be opened for lack of space does not keep the broker from starting. It is opened as after the unclean
+// stop that it was, when there is space.
+func TestALogThatCannotBeOpenedForLackOfSpaceComesLater(t *testing.T) {
+	c := newCluster(t, 1, nil)
+	c.topic(0)
+	b := c.brokers[0]
+	c.set("internal.segment.bytes", "100")
+	for range 20 {
+		b.produce(partition.AcksLeader, "a")
+	}
+	b.m.FlushOld(func() error { return nil }, c.now.Add(time.Hour))
+	end := b.partition().Describe().LogEnd
+	b.crash()
+	f, err := b.fs.OpenFile("data/t-0/fairlead.journal", os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("damage"), 20); err != nil { // it must be written anew
+		t.Fatal(err)
+	}
+	b.fs.SetQuota(b.fs.Used())
+	b.start()
+	if n := len(b.m.All()); n != 0 {
+		t.Fatalf("%d logs are open, want none", n)
+	}
+	b.m.RetryMissing(c.now, 0)
+	if err := b.m.Failure(); err != nil || len(b.m.All()) != 0 {
+		t.Fatalf("without space: %d logs, %v", len(b.m.All()), err)
+	}
+	if err := b.m.Close(1, c.now); err == nil {
+		t.Error("a stop without having opened the log counts as clean")
+	}
+	b.fs.SetQuota(-1)
+	b.m.RetryMissing(c.now, 0)
+	if d := b.partition().Describe(); d.LogEnd != end {
+		t.Errorf("the log ends at %d, want %d", d.LogEnd, end)
+	}
+	wantCode(t, "produce", b.produce(partition.AcksLeader, "b").Code, kafka.None)
+}

@@ -128,7 +128,8 @@ func (m *Manager) create(todo []placement, wall kafka.Timestamp) {
 	}
 	m.host.o.Each(len(todo), func(i int) {
 		tp := kafka.TopicPartition{Topic: todo[i].topic, Partition: todo[i].id.Partition}
-		p, _, err := m.openLog(tp, todo[i].id.TopicID, 0, seglog.Options{Clean: true, Now: wall})
+		u := m.optionsFor(tp, wall)
+		p, _, err := m.openLog(tp, todo[i].id.TopicID, u.watermark, u.options)
 		if err != nil {
 			if !heals(err) {
 				m.host.fail("create", tp, err)
@@ -142,7 +143,7 @@ func (m *Manager) create(todo []placement, wall kafka.Timestamp) {
 	})
 }
 
-// RetryMissing tries again to create what could not be created for lack of space or handles. It is called by the
+// RetryMissing tries again to create or open what could not be created for lack of space or handles. It is called by the
 // goroutine that applies images, every few seconds.
 func (m *Manager) RetryMissing(now kafka.Elapsed, wall kafka.Timestamp) {
 	m.mu.RLock()

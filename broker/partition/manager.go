@@ -32,6 +32,7 @@ type Manager struct {
 	byName   map[kafka.TopicPartition]*Partition
 	byID     map[kafka.TopicIDPartition]*Partition
 	missing  map[kafka.TopicIDPartition]string // replicas that shall be here and could not be created yet: the topic's name
+	unopened map[kafka.TopicPartition]unopened // logs that are here and could not be opened yet, for lack of space or handles
 	doomed   []doomedDir
 	progress Progress
 }
@@ -54,7 +55,7 @@ func New(o Options) *Manager {
 	m := &Manager{
 		host: &host{o: o, wakeFlush: make(chan struct{}, 1), alterAt: map[*Partition]int{}}, topics: map[string]*config.Topic{},
 		byName: map[kafka.TopicPartition]*Partition{}, byID: map[kafka.TopicIDPartition]*Partition{},
-		missing: map[kafka.TopicIDPartition]string{}, compactAfter: map[*Partition]compactRetry{},
+		missing: map[kafka.TopicIDPartition]string{}, unopened: map[kafka.TopicPartition]unopened{}, compactAfter: map[*Partition]compactRetry{},
 	}
 	m.host.image.Store(&metadata.Image{})
 	return m
@@ -140,6 +141,7 @@ func (m *Manager) add(p *Partition) {
 	m.mu.Lock()
 	m.byName[p.name], m.byID[p.id] = p, p
 	delete(m.missing, p.id)
+	delete(m.unopened, p.name)
 	m.mu.Unlock()
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Open opens every log in the directory, by Options.Each, before anything is known of the cluster. Folders that were
 // renamed for deletion are left to Purge. The mark of the clean stop is gone when it returns: from now on it is not
-// clean any more.
+// clean any more. A log that cannot be opened for lack of space or handles is left for RetryMissing.
 func (m *Manager) Open(wall kafka.Timestamp) error {
 	d := m.host.o.Directory
 	folders, err := d.Partitions()
@@ -59,12 +59,17 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 	var failed []error
 	m.host.o.Each(len(live), func(i int) {
 		f := live[i]
-		p, report, err := m.openLog(f.TopicPartition, f.TopicID, watermarks[f.TopicPartition], seglog.Options{
+		u := unopened{watermarks[f.TopicPartition], seglog.Options{
 			LogStart: starts[f.TopicPartition], RecoveryPoint: points[f.TopicPartition], Clean: clean, Now: wall,
-		})
+		}}
+		p, report, err := m.openLog(f.TopicPartition, f.TopicID, u.watermark, u.options)
 		if err != nil {
 			mu.Lock()
-			failed = append(failed, err)
+			if heals(err) {
+				m.unopened[f.TopicPartition] = u
+			} else {
+				failed = append(failed, err)
+			}
 			mu.Unlock()
 			return
 		}
@@ -76,6 +81,23 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 	})
 	m.host.checkSpace(0)
 	return errors.Join(failed...)
+}
+
+// unopened is what is needed to open a log when there is space. The broker starts without it: it would stop for good
+// else, and nobody could make room by it.
+type unopened struct {
+	watermark kafka.Offset
+	options   seglog.Options
+}
+
+// optionsFor are those of a log that shall be here and is not open: a new one, or one that could not be opened.
+func (m *Manager) optionsFor(tp kafka.TopicPartition, wall kafka.Timestamp) unopened {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if u, ok := m.unopened[tp]; ok {
+		return u
+	}
+	return unopened{options: seglog.Options{Clean: true, Now: wall}}
 }
 
 // openLog opens or creates a partition's log and makes the replica that has no role yet.

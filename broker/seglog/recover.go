@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/record"
+	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
 // recover brings the segments that were found to one consistent log. Steps, each of which may be run again:
@@ -86,7 +87,8 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	}
 	for _, s := range l.segs {
 		if s.idx != nil {
-			if err := l.writeTails(s, true); err != nil {
+			// On a full disk they stay in memory: a broker that cannot write must start all the same, and be read from.
+			if err := l.writeTails(s, true); err != nil && !vfs.Heals(err) {
 				return err
 			}
 		}

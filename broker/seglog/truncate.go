@@ -313,7 +313,7 @@ func (l *Log) emptied(off kafka.Offset, now kafka.Timestamp) error {
 }
 
 // AdvanceStart moves the log start offset up to off, which must not be beyond the end. It is durable when AdvanceStart
-// returns nil. Segments below it go with the next Retain.
+// returns nil; after an error it may have moved a part of the way, see makeRoom. Segments below it go with the next Retain.
 func (l *Log) AdvanceStart(off kafka.Offset) error {
 	if err := l.usable(); err != nil {
 		return err
@@ -326,7 +326,13 @@ func (l *Log) AdvanceStart(off kafka.Offset) error {
 	}
 	// Also when the start is there already: if retention moved it, a crash may bring deleted segments back.
 	off = max(off, l.start)
-	if err := l.journal.append(appendMark(nil, kindStart, off)); err != nil {
+	err := l.journal.append(appendMark(nil, kindStart, off))
+	if vfs.IsFull(err) && vfs.Heals(err) {
+		if err = l.makeRoom(off); err == nil {
+			err = l.journal.append(appendMark(nil, kindStart, off))
+		}
+	}
+	if err != nil {
 		return l.fault("advance log start", err)
 	}
 	l.startNoted = off
@@ -335,6 +341,21 @@ func (l *Log) AdvanceStart(off kafka.Offset) error {
 		return l.fault("advance log start", err)
 	}
 	return nil
+}
+
+// makeRoom removes the segments below a start that is asked for and that a full disk cannot note: they are to go anyway, and a
+// disk that is full to the last byte must not be in the way of making it less so. A crash leaves the start at the first
+// segment that is left.
+func (l *Log) makeRoom(off kafka.Offset) error {
+	n := 0
+	for n < len(l.segs)-1 && l.segs[n].next <= off {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	_, err := l.deleteFirst(n, make([]DeletedSegment, n))
+	return err
 }
 
 func (l *Log) moveStart(off kafka.Offset) {
