@@ -1,5 +1,7 @@
 package conn
 
+import "errors"
+
 // maxGather is how many bytes of complete replies are gathered before they are written.
 const maxGather = 256 << 10
 
@@ -39,7 +41,7 @@ func (w *writer) run() bool {
 		w.c.mute(r)
 		switch outcome, chunks, cause := r.Result(); outcome {
 		case Closed:
-			if _, ok := cause.(*notServedError); !ok {
+			if !errors.As(cause, new(*notServedError)) {
 				w.c.server.counters.closedByHandler.Add(1)
 			}
 			w.c.blame(cause)

@@ -104,7 +104,7 @@ func TestContextEnds(t *testing.T) {
 		if got := <-behind; !errors.Is(got.err, ErrDisconnected) {
 			t.Errorf("behind the late one: %v, want ErrDisconnected", got.err)
 		}
-		e = <-w.accept // and it connects again
+		<-w.accept // and it connects again
 	})
 }
 

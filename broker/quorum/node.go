@@ -251,7 +251,7 @@ func (n *Node) Leading() bool { return n.lead.deciding }
 
 // Close stops the node. Submits that wait are refused. What it promised is on disk.
 func (n *Node) Close() error {
-	if n.offline != nil {
+	if n.Err() != nil { // closed already, or the disk failed
 		return nil
 	}
 	n.stop(ErrStopped)
