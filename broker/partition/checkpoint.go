@@ -61,7 +61,7 @@ func (m *Manager) Close(epoch kafka.BrokerEpoch, now kafka.Elapsed) error {
 	m.host.changedHW.Store(true)
 	all := m.All()
 	errs := make([]error, len(all))
-	m.host.o.Each(len(all), func(i int) { errs[i] = all[i].close(now) })
+	m.host.o.EachSync(len(all), func(i int) { errs[i] = all[i].close(now) })
 	for i, err := range errs {
 		if err != nil {
 			return fmt.Errorf("close log %s: %w", all[i].name, err)

@@ -58,7 +58,7 @@ func (m *Manager) Flush(now kafka.Elapsed) {
 	due := m.host.flush
 	m.host.flush = nil
 	m.host.mu.Unlock()
-	m.host.o.Each(len(due), func(i int) {
+	m.host.o.EachSync(len(due), func(i int) {
 		p := due[i]
 		p.mu.Lock()
 		p.marks.flush = false

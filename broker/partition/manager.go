@@ -52,6 +52,9 @@ func New(o Options) *Manager {
 			}
 		}
 	}
+	if o.EachSync == nil {
+		o.EachSync = o.Each
+	}
 	m := &Manager{
 		host: &host{o: o, wakeFlush: make(chan struct{}, 1), alterAt: map[*Partition]int{}}, topics: map[string]*config.Topic{},
 		byName: map[kafka.TopicPartition]*Partition{}, byID: map[kafka.TopicIDPartition]*Partition{},

@@ -41,8 +41,10 @@ type Options struct {
 	// the coordinators. May be nil.
 	OnChange func([]Change)
 	// Each calls do(0) … do(n-1), possibly several at once, and returns when all have returned. nil: one after the other.
-	// It bounds the concurrency of opening and closing logs.
+	// It bounds the concurrency of opening logs.
 	Each func(n int, do func(i int))
+	// EachSync is the same for flushing and closing logs, which wait for the disk. nil: as Each.
+	EachSync func(n int, do func(i int))
 	// Observe is for simulations and metrics; may be nil.
 	Observe Observer
 }

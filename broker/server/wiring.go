@@ -54,7 +54,7 @@ func (s *Server) wire() error {
 		HeartbeatInterval: b.Quorum.HeartbeatInterval, SessionTimeout: b.Quorum.SessionTimeout, RegistrationLimit: b.Quorum.RegistrationLimit,
 	})
 	s.fetchers = newFetchers(s)
-	s.files = seglog.NewFilePool(0)
+	s.files = seglog.NewFilePool(logFiles(openFileLimit()))
 	s.partitions = partition.New(s.partitionOptions(b))
 	s.groups = coordinator.NewGroups(coordinator.Options{
 		Clock: s.clock, Topics: topics{s.images}, NewID: NewUUID, Log: s.log.WithName("groups"), Config: groupConfig(b.Group),
@@ -125,11 +125,15 @@ func (s *Server) sendQuorum(to kafka.NodeID, m quorum.Message) {
 	_ = c.Send(wire.NewPrivateRequest(wire.KeyRaft, data)) // what cannot be sent is lost, and repeated by the quorum
 }
 
+// syncsAtOnce is how many logs are flushed or closed at once: they wait for the disk, which makes many syncs one commit.
+const syncsAtOnce = 32
+
 func (s *Server) partitionOptions(b *config.Broker) partition.Options {
 	return partition.Options{
 		FS: s.fs, Directory: s.directory, Files: s.files, Self: s.node, Rules: replica.AllRules(),
 		LagMax: b.Replica.LagTimeMax, ReserveBytes: b.Log.ReserveBytes, ProducerExpiry: b.ProducerIDExpiration,
 		Settings: s.settings.topic, Alter: s.alter, OnChange: s.rolesChanged, Each: concurrently(int(b.Log.RecoveryThreads)),
+		EachSync: concurrently(syncsAtOnce),
 	}
 }
 
