@@ -36,13 +36,20 @@ func (s *Server) reportLogEnds(ctx context.Context) {
 		if len(ends) == 0 || epoch == kafka.NoBrokerEpoch {
 			continue
 		}
-		for report := range slices.Chunk(ends, maxLogEnds) {
+		inReports(ends, func(report []metactl.LogEnd) error {
 			limit, cancel := context.WithTimeout(ctx, membership.RequestTimeout)
+			defer cancel()
 			_, err := s.controller.once(limit, &metactl.LogEndsRequest{BrokerID: s.node, BrokerEpoch: epoch, Ends: report})
-			cancel()
-			if err != nil {
-				break // nobody decides now; all of it comes again
-			}
+			return err
+		})
+	}
+}
+
+// inReports sends all ends, in as many reports as they need. After an error nobody decides now, and all of it comes again.
+func inReports(ends []metactl.LogEnd, send func([]metactl.LogEnd) error) {
+	for report := range slices.Chunk(ends, maxLogEnds) {
+		if send(report) != nil {
+			return
 		}
 	}
 }
