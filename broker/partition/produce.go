@@ -114,6 +114,9 @@ func (p *Partition) refuse(r *record.Refusal) ProduceResult {
 	defer p.mu.Unlock()
 	result := p.refusal(r.Code)
 	result.Message, result.RecordErrors = r.Message, r.RecordErrors
+	if len(r.RecordErrors) > 0 {
+		result.LogStart = p.machine.LogStart() // Kafka tells it when single records are to blame
+	}
 	return result
 }
 
