@@ -47,16 +47,31 @@ func TestOpenOnAFullDisk(t *testing.T) {
 
 // DeleteRecords frees a disk that is full to the last byte.
 func TestAdvanceStartOnAFullDisk(t *testing.T) {
+	for _, flushed := range []bool{true, false} {
+		advanceStartOnAFullDisk(t, flushed)
+	}
+}
+
+func advanceStartOnAFullDisk(t *testing.T, flushed bool) {
 	fs := vfs.NewMem(1)
+	must(t, fs.MkdirAll("data"))
+	must(t, fs.SyncDir(""))
 	l, _ := mustOpen(t, fs, Options{})
 	fill(t, l, 90, 3)
-	must(t, l.Flush())
+	if flushed {
+		must(t, l.Flush())
+	}
 	fs.SetQuota(fs.Used())
 	must(t, l.AdvanceStart(200))
 	if free := must2(fs.Space("data")).Free; l.StartOffset() != 200 || free == 0 {
 		t.Errorf("the start is %d and %d bytes are free, want 200 and some", l.StartOffset(), free)
 	}
 	want := readAll(t, l)
+	crashed := fs.CrashClone(3)
+	crashed.SetQuota(-1)
+	if l, _ := mustOpen(t, crashed, Options{}); l.StartOffset() != 200 || l.EndOffset() < 200 {
+		t.Errorf("after a power failure the log is [%d, %d), want it to start at 200", l.StartOffset(), l.EndOffset())
+	}
 	l.forgetFiles()
 	l, _ = mustOpen(t, fs, Options{})
 	if got := readAll(t, l); l.StartOffset() != 200 || got != want {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
 // DeleteReason says why a segment was deleted.
@@ -117,7 +118,13 @@ func (l *Log) datedAt(s *segment, now kafka.Timestamp) kafka.Timestamp {
 func (l *Log) deleteFirst(n int, doomed []DeletedSegment) ([]DeletedSegment, error) {
 	if l.end > l.flushed && l.segs[n].base > l.flushed {
 		// The new start must not lie in what a crash may lose.
-		if err := l.flush(sealBytes); err != nil {
+		err := l.flush(sealBytes)
+		if err != nil && vfs.Heals(err) { // no space for seals: that there is a segment to start with is enough
+			if err = l.syncFile(l.segs[n], logFile); err == nil {
+				err = l.syncDir()
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
