@@ -46,7 +46,7 @@ func (x *transition) moveBack() bool {
 }
 
 // finishMove ends a move that has reached its target: every added replica is in sync, and so is every other one of the target
-// whose broker is in service. A dead broker that was there before and shall stay does not hold it up, unless the ISR would
+// whose broker takes writes. A dead or full one that was there before and shall stay does not hold it up, unless the ISR would
 // fall below min.insync.replicas without those that go.
 func (x *transition) finishMove() {
 	p := x.after
@@ -56,7 +56,7 @@ func (x *transition) finishMove() {
 	target := p.Target()
 	isr := ordered(target, p.ISR)
 	for _, n := range target {
-		if !slices.Contains(isr, n) && (x.t.image.Eligible(n) || slices.Contains(p.Adding, n)) {
+		if !slices.Contains(isr, n) && (x.t.image.TakesWrites(n) || slices.Contains(p.Adding, n)) {
 			return
 		}
 	}

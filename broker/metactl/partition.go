@@ -202,11 +202,11 @@ func (t *turn) countLeaders(topic *metadata.Topic, counts map[kafka.NodeID]int) 
 	}
 }
 
-// leadsSoon is the preferred replica where it is in service, since it is given the leadership back; else the leader. If a broker
+// leadsSoon is the preferred replica where it takes writes, since it is given the leadership back; else the leader. If a broker
 // that has just started counted as leading nothing, it would be given the partitions of one that dies then, and its own
 // on top.
 func (t *turn) leadsSoon(p *metadata.Partition) kafka.NodeID {
-	if preferred := p.Replicas[0]; !t.c.options.RebalanceDisabled && t.image.Eligible(preferred) {
+	if preferred := p.Replicas[0]; !t.c.options.RebalanceDisabled && t.image.TakesWrites(preferred) {
 		return preferred
 	}
 	return p.Leader
