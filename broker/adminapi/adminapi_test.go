@@ -14,7 +14,7 @@ func TestJSON(t *testing.T) {
 		{Readiness{NodeID: 1, ClusterID: "c", Phase: Recovering, Since: 5, Reason: "opening logs", Recovery: Progress{Done: 1, Total: 2, MovedAt: 6}},
 			`{"nodeId":1,"clusterId":"c","ready":false,"phase":"recovering","since":5,"reason":"opening logs","recovery":{"done":1,"total":2,"movedAt":6}}`},
 		{Verdict{Brokers: []int32{1}, ImageVersion: 9, Total: 1, Blocks: []Block{{LosesAcks, "t", 0, "in-sync set [1]", "broker 2 catching up"}}},
-			`{"brokers":[1],"safe":false,"imageVersion":9,"blocks":[{"effect":"loses-acks","topic":"t","partition":0,"reason":"in-sync set [1]","clears":"broker 2 catching up"}],"total":1}`},
+			`{"brokers":[1],"safe":false,"imageVersion":9,"blocks":[{"effect":"loses-acks","topic":"t","partition":0,"reason":"in-sync set [1]","clears":"broker 2 catching up"}],"total":1,"unavoidableTotal":0}`},
 		{Load{NodeID: 1, At: 2, DiskBytes: 3, FreeBytes: 4, Partitions: []PartitionLoad{{"t", 0, true, 5, 6, 7}}},
 			`{"nodeId":1,"at":2,"diskBytes":3,"freeBytes":4,"partitions":[{"topic":"t","partition":0,"leader":true,"sizeBytes":5,"inRate":6,"outRate":7}]}`},
 	} {
