@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/metactl"
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/fairlead-io/fairlead/broker/quorum"
+	"github.com/fairlead-io/fairlead/broker/raftlog"
 	"github.com/fairlead-io/fairlead/broker/seglog"
 	"github.com/fairlead-io/fairlead/broker/vfs"
 )
@@ -57,7 +58,11 @@ func Format(fs vfs.FS, b config.Broker, o FormatOptions) error {
 		self := quorum.Voter{Node: b.NodeID, Directory: o.Directory}
 		founding := quorum.Founding{ClusterID: o.ClusterID, Voters: o.Voters, State: metactl.Genesis(o.ClusterID, o.defaults()...)}
 		// Before the identity: a crash between the two leaves a directory that can be formatted again with the same ids.
-		if err := quorum.Bootstrap(fs, filepath.Join(b.LogDir, quorumDir), self, founding); err != nil && !errors.Is(err, quorum.ErrBootstrapped) {
+		err := quorum.Bootstrap(fs, filepath.Join(b.LogDir, quorumDir), self, founding)
+		if errors.Is(err, quorum.ErrBootstrapped) {
+			err = sameQuorum(fs, b, self, o.ClusterID)
+		}
+		if err != nil {
 			return fmt.Errorf("format %s: %w", b.LogDir, err)
 		}
 	}
@@ -65,6 +70,17 @@ func Format(fs vfs.FS, b config.Broker, o FormatOptions) error {
 		return fmt.Errorf("format: %w", err)
 	}
 	return nil
+}
+
+// sameQuorum checks that the quorum's files are those of this very cluster: they are the rest of a format that did not come to its end.
+func sameQuorum(fs vfs.FS, b config.Broker, self quorum.Voter, clusterID string) error {
+	log, err := raftlog.Open(fs, filepath.Join(b.LogDir, quorumDir), raftlog.Options{
+		Identity: raftlog.Identity{Node: self.Node, Directory: self.Directory, ClusterID: clusterID},
+	})
+	if err != nil {
+		return err
+	}
+	return log.Close()
 }
 
 // NewDirectoryID is a random directory id. Kafka reserves those whose text begins with a dash.
