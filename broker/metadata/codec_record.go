@@ -21,7 +21,9 @@ func (r *RegisterBroker) code(c *coder) {
 		c.string(&e.Host)
 		port := int32(e.Port)
 		integer(c, &port)
-		e.Port = uint16(port)
+		if c.decoding { // images share what is encoded
+			e.Port = uint16(port)
+		}
 		integer(c, &e.Protocol)
 	})
 	list(c, &b.Features, func(f *FeatureRange) {
