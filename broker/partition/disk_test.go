@@ -190,10 +190,12 @@ func TestALogThatCannotBeOpenedForLackOfSpaceComesLater(t *testing.T) {
 	c.topic(0)
 	b := c.brokers[0]
 	c.set("internal.segment.bytes", "100")
-	for range 20 {
-		b.produce(partition.AcksLeader, "a")
+	for range 2 { // two groups of records in the journal: in the last one damage is only a torn end
+		for range 20 {
+			b.produce(partition.AcksLeader, "a")
+		}
+		b.m.FlushOld(func() error { return nil }, c.now.Add(time.Hour))
 	}
-	b.m.FlushOld(func() error { return nil }, c.now.Add(time.Hour))
 	end := b.partition().Describe().LogEnd
 	b.crash()
 	f, err := b.fs.OpenFile("data/t-0/fairlead.journal", os.O_RDWR)

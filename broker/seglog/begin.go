@@ -20,7 +20,7 @@ import (
 //   - a folder whose partition.metadata is missing or torn, with an empty journal: see Unfinished.
 //
 // The first claim of durability, a Flush or a record in the journal, first makes durable what the log's existence hangs on:
-// settleFolder. Its end is a record in the journal: a journal with records proves that this was done.
+// settleFolder, which the first group of records in the journal tells of: a journal with records proves that it was done.
 
 // begin makes an empty log in a folder that is not there.
 func (l *Log) begin(o Options) error {
@@ -45,11 +45,8 @@ func (l *Log) begin(o Options) error {
 	return nil
 }
 
-// settleFolder makes durable that there is a log, and whose it is.
+// settleFolder makes durable that there is a log, and whose it is. For the journal, which notes that it was done.
 func (l *Log) settleFolder() error {
-	if !l.folderDirty {
-		return nil
-	}
 	if err := l.syncMetadata(); err != nil {
 		return err
 	}
@@ -66,11 +63,7 @@ func (l *Log) settleFolder() error {
 	if err != nil {
 		return &vfs.SyncError{Err: err}
 	}
-	l.folderDirty, l.journal.created = false, true
-	if err := l.journal.append(appendMark(nil, kindSettled, 0)); err != nil {
-		l.folderDirty = true
-		return err
-	}
+	l.folderDirty = false
 	return nil
 }
 

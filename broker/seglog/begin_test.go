@@ -125,6 +125,7 @@ func TestACreationWaitsForNoDisk(t *testing.T) {
 	if count[vfs.OpSync]+count[vfs.OpSyncDir] > 0 || count[vfs.OpOpen] > 5 {
 		t.Errorf("%d syncs of files, %d of folders, %d opens", count[vfs.OpSync], count[vfs.OpSyncDir], count[vfs.OpOpen])
 	}
+	must(t, l.AssignEpoch(3)) // as of one that leads
 	clear(count)
 	must(t, l.Close())
 	if len(count) > 0 {
@@ -200,4 +201,36 @@ func TestNameSyncsAreShared(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// The fsyncs of the first flush of a log and of its close. Each is one wait for the disk, times thousands at a stop.
+func TestSyncsOfAWrittenLog(t *testing.T) {
+	m := vfs.NewMem(1)
+	must(t, m.MkdirAll("data"))
+	count := 0
+	m.Observe(func(op vfs.Op, _ string, _ int) {
+		if op == vfs.OpSync || op == vfs.OpSyncDir {
+			count++
+		}
+	})
+	syncs := func(what string, want int) {
+		t.Helper()
+		if count != want {
+			t.Errorf("%s: %d syncs, not %d", what, count, want)
+		}
+		count = 0
+	}
+	l, _ := mustOpen(t, m, Options{})
+	must(t, l.Append(plain(t, 0, 2, now0), now0))
+	must(t, l.Flush())
+	syncs("first flush", 5) // batches, partition.metadata, folder, data directory, journal
+	must(t, l.Append(plain(t, 2, 2, now0), now0))
+	must(t, l.Flush())
+	syncs("another flush", 1)
+	must(t, l.Close())
+	syncs("close when all is flushed", 5) // time index, snapshot, epochs, folder, journal
+	l, _ = mustOpen(t, m, Options{Clean: true})
+	must(t, l.Append(plain(t, 4, 2, now0), now0))
+	must(t, l.Close())
+	syncs("close when written once more", 6) // batches, two indexes, snapshot, folder, journal
 }

@@ -71,15 +71,15 @@ func (l *Log) settleEpochs(have bool, r *RecoveryReport) error {
 	})
 }
 
-// writeEpochs makes the leader epochs durable.
+// writeEpochs puts the leader epochs in place of the older ones, whole; they are durable after syncDir.
 func (l *Log) writeEpochs() error {
 	if !l.epochsDirty {
 		return nil
 	}
-	if err := vfs.WriteFileAtomic(l.fs, path.Join(l.dir, epochsName), l.epochs.AppendCheckpoint(nil)); err != nil {
+	if err := vfs.ReplaceFile(l.fs, path.Join(l.dir, epochsName), l.epochs.AppendCheckpoint(nil)); err != nil {
 		return err
 	}
-	l.epochsDirty, l.namesDirty = false, false
+	l.epochsDirty, l.namesDirty = false, true
 	return nil
 }
 

@@ -29,9 +29,6 @@ func (l *Log) flush(grown int64) error {
 	if l.end == l.flushed && !l.namesDirty && grown > 0 {
 		return nil
 	}
-	if err := l.settleFolder(); err != nil {
-		return err
-	}
 	var toSeal []*segment
 	for i := l.unsynced; i < len(l.segs); i++ {
 		s := l.segs[i]
@@ -51,6 +48,11 @@ func (l *Log) flush(grown int64) error {
 	}
 	if err := l.sealAll(toSeal); err != nil {
 		return err
+	}
+	if l.folderDirty {
+		if err := l.journal.append(nil); err != nil {
+			return err
+		}
 	}
 	if l.namesDirty {
 		if err := l.syncDir(); err != nil {
@@ -96,7 +98,7 @@ func (l *Log) sealAll(segs []*segment) error {
 	if err := l.writeEpochs(); err != nil {
 		return err
 	}
-	if l.namesDirty {
+	if l.namesDirty && !l.folderDirty { // else the journal sees to it
 		if err := l.syncDir(); err != nil {
 			return err
 		}
@@ -160,12 +162,10 @@ func (l *Log) closeClean() error {
 		}
 		l.tailDirty = false
 	}
-	if l.epochsDirty {
-		if err := l.writeEpochs(); err != nil {
+	if l.flushed == l.end && !l.sealNeeded() {
+		if err := l.closeEpochs(); err != nil {
 			return err
 		}
-	}
-	if l.flushed == l.end && !l.sealNeeded() {
 		if l.producers.Len() > 0 || len(l.snapshots) > 0 {
 			return l.writeSnapshot()
 		}
@@ -186,7 +186,21 @@ func (l *Log) closeClean() error {
 	for l.unsynced < len(l.segs)-1 && l.segs[l.unsynced].complete() {
 		l.unsynced++
 	}
-	return l.flush(0)
+	if err := l.flush(0); err != nil {
+		return err
+	}
+	return l.closeEpochs() // when no segment was sealed
+}
+
+// closeEpochs makes the leader epochs durable, but not those of an empty log that may itself be gone after a crash.
+func (l *Log) closeEpochs() error {
+	if !l.epochsDirty || l.folderDirty {
+		return nil
+	}
+	if err := l.writeEpochs(); err != nil {
+		return err
+	}
+	return l.syncDir()
 }
 
 // sealNeeded tells whether some segment has batches that no seal vouches for. An empty segment needs none: logs that are

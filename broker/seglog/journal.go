@@ -231,7 +231,8 @@ type journal struct {
 	size    int64        // bytes that count
 	group   uint32       // of the last append
 	created bool         // its name is durable
-	settle  func() error // called before each write: nothing durable is said of a log that may not be there after a crash
+	settled bool         // it has records, and had them when it was opened or settle was called
+	settle  func() error // called before the first record: nothing durable is said of a log that may not be there after a crash
 }
 
 // openJournal reads the journal of a folder; a missing one is empty.
@@ -246,7 +247,7 @@ func openJournal(fsys vfs.FS, dir string) (*journal, journalState, error) {
 	}
 	s := parseJournal(data)
 	s.ours = true
-	j.size, j.group = s.size, s.group // its name may not be durable: a process may have died before it was
+	j.size, j.group, j.settled = s.size, s.group, s.records > 0
 	return j, s, nil
 }
 
@@ -261,8 +262,10 @@ func (j *journal) create() error {
 
 // rewrite replaces the journal by what still counts.
 func (j *journal) rewrite(s journalState, seals []seal) error {
-	if err := j.settle(); err != nil {
-		return err
+	if !j.settled {
+		if err := j.settle(); err != nil {
+			return err
+		}
 	}
 	data := appendMark(nil, kindSettled, 0)
 	if s.cut != kafka.NoOffset { // before the seals: it voids what comes before
@@ -287,14 +290,18 @@ func (j *journal) rewrite(s journalState, seals []seal) error {
 	if err := vfs.WriteFileAtomic(j.fs, j.name, data); err != nil {
 		return err
 	}
-	j.size, j.created = int64(len(data)), true
+	j.size, j.settled = int64(len(data)), true
 	return nil
 }
 
-// append writes records as one group, which it stamps, and makes them durable. An error of the fsync is a *vfs.SyncError.
+// append writes records as one group, which it stamps, and makes them durable. The first group also tells that the log's folder
+// is durable, and may be nothing else. An error of an fsync is a *vfs.SyncError.
 func (j *journal) append(records []byte) error {
-	if err := j.settle(); err != nil {
-		return fmt.Errorf("append to journal: %w", err)
+	if !j.settled {
+		if err := j.settle(); err != nil {
+			return fmt.Errorf("append to journal: %w", err)
+		}
+		records = append(appendMark(nil, kindSettled, 0), records...)
 	}
 	f, err := j.fs.OpenFile(j.name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -310,12 +317,6 @@ func (j *journal) append(records []byte) error {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("append to journal: %w", &vfs.SyncError{Err: err})
 	}
-	if !j.created {
-		if err := j.fs.SyncDir(path.Dir(j.name)); err != nil {
-			return fmt.Errorf("append to journal: %w", &vfs.SyncError{Err: err})
-		}
-		j.created = true
-	}
-	j.size += int64(len(records))
+	j.size, j.settled = j.size+int64(len(records)), true
 	return nil
 }

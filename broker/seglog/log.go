@@ -29,6 +29,7 @@ type Log struct {
 	journal     *journal
 	epochs      leaderepoch.History
 	epochsDirty bool // the file on disk is older
+	witness     epochWitness
 	producers   *producerstate.State
 	snapshots   []kafka.Offset // of the .snapshot files, ascending
 	folderDirty bool           // that there is a log, and whose it is, may not be durable: see begin.go

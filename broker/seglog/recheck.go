@@ -70,6 +70,11 @@ func (l *Log) recheckSegment(s *segment, from int64, point kafka.Offset, r *Reco
 		case err != nil:
 			return err
 		}
+		sealed := kafka.NoOffset
+		if s.hasSeal {
+			sealed = s.sealed.next
+		}
+		l.witness.see(header, &l.epochs, sealed)
 		r.ScannedBytes += int64(header.Size)
 		if err := l.readAndCheck(s, h, header, at, buf); err != nil {
 			return err

@@ -37,6 +37,7 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	if err != nil {
 		return err
 	}
+	l.witness = epochWitness{start: max(js.start, o.LogStart, l.segs[0].base), last: kafka.NoLeaderEpoch}
 
 	last := l.active()
 	point := o.RecoveryPoint
@@ -79,7 +80,7 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	if err := l.settleTxns(); err != nil {
 		return err
 	}
-	if err := l.settleEpochs(haveEpochs, r); err != nil {
+	if err := l.settleEpochs(haveEpochs && !l.witness.doubts, r); err != nil {
 		return err
 	}
 	if err := l.settleProducers(o, r); err != nil {
@@ -114,6 +115,7 @@ func (l *Log) findUnsynced() {
 // check checks the segments from the recovery point on and cuts the log where it ends. trustGaps is for a log that was
 // not written by us: there a compacted segment has no seal to say that the gap behind it is meant.
 func (l *Log) check(point kafka.Offset, trustGaps bool, r *RecoveryReport) error {
+	l.witness.last = kafka.NoLeaderEpoch
 	i := 0
 	for i+1 < len(l.segs) && l.segs[i+1].base <= point {
 		i++
@@ -214,8 +216,8 @@ func (l *Log) checkSegment(s *segment, point kafka.Offset, r *RecoveryReport) (v
 		if scanErr == nil && header.NextOffset() > point {
 			r.ScannedBytes += int64(header.Size)
 			scanErr = l.readAndCheck(s, h, header, at, buf)
-			if latest, ok := l.epochs.Latest(); scanErr == nil && ok && header.LeaderEpoch < latest.Epoch && header.BaseOffset >= latest.Start {
-				scanErr = l.badBatch(s, at, fmt.Sprintf("batch of epoch %d follows epoch %d", header.LeaderEpoch, latest.Epoch), nil)
+			if scanErr == nil && header.LeaderEpoch < l.witness.last {
+				scanErr = l.badBatch(s, at, fmt.Sprintf("batch of epoch %d follows one of epoch %d", header.LeaderEpoch, l.witness.last), nil)
 			}
 		}
 		if scanErr != nil {
@@ -228,6 +230,7 @@ func (l *Log) checkSegment(s *segment, point kafka.Offset, r *RecoveryReport) (v
 			}
 			break
 		}
+		l.witness.see(header, &l.epochs, kafka.NoOffset)
 		s.note(spanOf(header, at), l.indexInterval())
 		control = control || header.Attributes.IsControl()
 		l.assignEpoch(header.LeaderEpoch, header.BaseOffset)

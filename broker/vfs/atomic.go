@@ -17,15 +17,24 @@ const TempSuffix = ".tmp"
 // temporary name, fsync, rename, fsync of the folder. When it returns nil the new file is durable. After an error the
 // old one is still there, or the new one whose name may not be durable.
 func WriteFileAtomic(fsys FS, name string, data []byte) error {
+	if err := ReplaceFile(fsys, name, data); err != nil {
+		return err
+	}
+	if err := fsys.SyncDir(path.Dir(name)); err != nil {
+		return fmt.Errorf("write %s: %w", name, &SyncError{err})
+	}
+	return nil
+}
+
+// ReplaceFile is WriteFileAtomic without its last step: which of the two files a crash leaves is open until the folder is
+// synced.
+func ReplaceFile(fsys FS, name string, data []byte) error {
 	tmp := name + TempSuffix
 	if err := writeSynced(fsys, tmp, data); err != nil {
 		return fmt.Errorf("write %s: %w", tmp, errors.Join(err, removeIfThere(fsys, tmp)))
 	}
 	if err := fsys.Rename(tmp, name); err != nil {
 		return fmt.Errorf("write %s: %w", name, errors.Join(err, removeIfThere(fsys, tmp)))
-	}
-	if err := fsys.SyncDir(path.Dir(name)); err != nil {
-		return fmt.Errorf("write %s: %w", name, &SyncError{err})
 	}
 	return nil
 }
