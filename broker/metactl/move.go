@@ -75,12 +75,16 @@ func (x *transition) settle() {
 }
 
 // place sets replicas and move. Who holds no replica any more leaves all sets; an election must follow.
+//
+// A factor that grows raises the leader epoch too: min.insync.replicas may demand more then, and the leader must have taken that
+// from the image before it can ask for a smaller ISR, or its watermark would move where the ELR counts on its standing still.
 func (x *transition) place(replicas, adding, removing []kafka.NodeID) {
 	p := x.after
-	if slices.ContainsFunc(p.Replicas, notIn(replicas)) {
+	gone, factor := slices.ContainsFunc(p.Replicas, notIn(replicas)), p.Factor()
+	p.Replicas, p.Adding, p.Removing = replicas, adding, removing
+	if gone || p.Factor() > factor {
 		x.raiseEpoch()
 	}
-	p.Replicas, p.Adding, p.Removing = replicas, adding, removing
 	x.setISR(ordered(replicas, p.ISR))
 	p.LastKnownELR = filter(p.LastKnownELR, p.HasReplica)
 }

@@ -94,9 +94,11 @@ func (f *Fetcher) ask(req *kmsg.FetchRequest, p *follow, now kafka.Elapsed) {
 	if p.gone || p.restUntil != 0 {
 		return
 	}
-	if wait := f.o.Throttle.Wait(now); wait > 0 && p.r.Throttled() {
-		f.pause(p, now.Add(wait))
-		return
+	if p.r.Throttled() {
+		if wait := f.o.Throttle.Wait(now); wait > 0 {
+			f.pause(p, now.Add(wait))
+			return
+		}
 	}
 	pos, ok := p.r.FetchPosition()
 	if !ok {
