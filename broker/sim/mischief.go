@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/membership"
 	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/quorum"
 	"github.com/fairlead-io/fairlead/broker/replica"
@@ -89,7 +90,8 @@ func (x *weather) ghost(w *World, h *host) {
 				return
 			}
 			// It may have been fenced, or silent, without our knowing: only a broker that was heard just now counts.
-			if now := d.proc.image.Broker(h.id); heard > 0 && w.now < heard.Add(heartbeatInterval) && now != nil && now.Epoch == epoch && now.Eligible() {
+			if now := d.proc.image.Broker(h.id); heard > 0 && w.now < heard.Add(heartbeatInterval) && now != nil && now.Epoch == epoch && now.Eligible() &&
+				h.proc != nil && h.proc.member.Phase() == membership.PhaseMember {
 				w.fail("a second process with the id of broker %d, which is alive, was registered", h.id)
 			}
 		})

@@ -31,6 +31,7 @@ type process struct {
 	closed      bool // its logs were closed cleanly
 	// uncleanStart: there was no sign of a clean stop.
 	uncleanStart bool
+	previous     kafka.BrokerEpoch
 
 	image      *metadata.Image // the newest that was followed
 	updates    []imageUpdate   // published and not followed yet
@@ -79,7 +80,7 @@ func (p *process) open() error {
 	if e, ok := p.dir.CleanShutdown(); ok {
 		previous = e
 	}
-	p.uncleanStart = previous == kafka.NoBrokerEpoch
+	p.previous, p.uncleanStart = previous, previous == kafka.NoBrokerEpoch
 	p.fetchers = replication.NewSet(replication.Options{Self: h.id}, p.beginFetching)
 	p.parts = partition.New(partition.Options{
 		FS: h.disk, Directory: p.dir, Files: seglog.NewFilePool(0), Self: h.id, Rules: w.o.Replica, LagMax: lagMax,
@@ -216,7 +217,11 @@ func (p *process) carryOut(effect membership.Effect) {
 
 // left ends a broker that asked to leave.
 func (p *process) left(clean bool) {
-	if err := p.parts.Close(p.epoch, p.h.w.now); err != nil {
+	epoch := p.epoch
+	if epoch == kafka.NoBrokerEpoch {
+		epoch = p.previous // never registered: the clean stop before this run is still the last word
+	}
+	if err := p.parts.Close(epoch, p.h.w.now); err != nil {
 		p.h.w.logf("broker %d closes its logs: %v", p.h.id, err)
 	} else {
 		p.closed = true
