@@ -30,7 +30,7 @@ func (h *Handler) deleteRecords(c *call, r kmsg.Request) *conn.Reply {
 		for j, asked := range t.Partitions {
 			out := &resp.Topics[i].Partitions[j]
 			out.Partition, out.LowWatermark = asked.Partition, -1
-			p, code := h.Partitions.Get(kafka.TopicPartition{Topic: t.Topic, Partition: asked.Partition})
+			p, code := h.partitionOf(kafka.TopicPartition{Topic: t.Topic, Partition: asked.Partition})
 			if code == kafka.None && isInternal(t.Topic) {
 				code = kafka.InvalidTopicException
 			}

@@ -130,9 +130,9 @@ func (f *fetchCall) read(p *fetchPart, limit int, first bool) {
 
 func (f *fetchCall) find(asked *fetchsession.Partition) (*partition.Partition, kafka.ErrorCode) {
 	if asked.TopicID.IsZero() {
-		return f.handler.Partitions.Get(kafka.TopicPartition{Topic: asked.Topic, Partition: asked.Partition})
+		return f.handler.partitionOf(kafka.TopicPartition{Topic: asked.Topic, Partition: asked.Partition})
 	}
-	p, code := f.handler.Partitions.GetByID(kafka.TopicIDPartition{TopicID: asked.TopicID, Partition: asked.Partition})
+	p, code := f.handler.partitionByID(kafka.TopicIDPartition{TopicID: asked.TopicID, Partition: asked.Partition})
 	if code == kafka.UnknownTopicID && f.req.Version < 13 {
 		code = kafka.UnknownTopicOrPartition // deleted since it was looked up; clients of these versions know no ids
 	}

@@ -49,7 +49,7 @@ func (h *Handler) listOffset(req *kmsg.ListOffsetsRequest, tp kafka.TopicPartiti
 		none.Code = kafka.UnsupportedVersion
 		return none
 	}
-	p, code := h.Partitions.Get(tp)
+	p, code := h.partitionOf(tp)
 	if code != kafka.None {
 		none.Code = code
 		return none

@@ -17,7 +17,7 @@ func (h *Handler) offsetForLeaderEpoch(c *call, r kmsg.Request) *conn.Reply {
 		rt.Topic = t.Topic
 		for _, asked := range t.Partitions {
 			end := partition.EpochEnd{Epoch: kafka.NoLeaderEpoch, End: kafka.NoOffset}
-			p, code := h.Partitions.Get(kafka.TopicPartition{Topic: t.Topic, Partition: asked.Partition})
+			p, code := h.partitionOf(kafka.TopicPartition{Topic: t.Topic, Partition: asked.Partition})
 			if code == kafka.None {
 				end = p.OffsetForLeaderEpoch(kafka.LeaderEpoch(asked.CurrentLeaderEpoch), kafka.LeaderEpoch(asked.LeaderEpoch))
 			} else {

@@ -62,9 +62,9 @@ func (h *Handler) produceTo(c *call, req *kmsg.ProduceRequest, t *kmsg.ProduceRe
 	var target *partition.Partition
 	var code kafka.ErrorCode
 	if req.Version >= 13 {
-		target, code = h.Partitions.GetByID(kafka.TopicIDPartition{TopicID: t.TopicID, Partition: asked.Partition})
+		target, code = h.partitionByID(kafka.TopicIDPartition{TopicID: t.TopicID, Partition: asked.Partition})
 	} else {
-		target, code = h.Partitions.Get(kafka.TopicPartition{Topic: t.Topic, Partition: asked.Partition})
+		target, code = h.partitionOf(kafka.TopicPartition{Topic: t.Topic, Partition: asked.Partition})
 	}
 	if code != kafka.None {
 		refuse(code, "")
