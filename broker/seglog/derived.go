@@ -125,6 +125,10 @@ func (l *Log) loadSnapshot(state *producerstate.State, end kafka.Offset, now kaf
 		if err == nil {
 			err = state.LoadSnapshot(data, at, now)
 		}
+		if err == nil && r != nil && r.Scanned && !l.snapshotFits(state) {
+			state.Reset(l.segs[0].base)
+			err = errForeignSnapshot
+		}
 		if err == nil {
 			return
 		}
