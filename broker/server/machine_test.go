@@ -146,6 +146,16 @@ func cluster(t *testing.T, n int, more config.Values) []*machine {
 	return all
 }
 
+// create creates a topic of one partition and waits until this broker knows its part in it.
+func (m *machine) create(topic string, replicas int16) {
+	m.t.Helper()
+	createTopic(m.t, m.Server, topic, replicas)
+	eventually(m.t, "the topic is here", func() bool {
+		p, _ := m.partitions.Get(kafka.TopicPartition{Topic: topic})
+		return p != nil && p.Describe().Leader.ID != kafka.NoNode
+	})
+}
+
 // client is a franz-go client of the machine's broker.
 func (m *machine) client(o ...kgo.Opt) *kgo.Client {
 	m.t.Helper()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"testing"
@@ -182,3 +183,4 @@ func built(t *testing.T, o record.BuilderOptions, values ...string) []byte {
 	return slices.Clone([]byte(batch))
 }
 
+func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }

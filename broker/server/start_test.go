@@ -138,7 +138,7 @@ func TestASecondBootstrapIsRefused(t *testing.T) {
 // TestACleanStopKeepsWhatWasWritten: records, groups' offsets and the state of producers are there after a restart.
 func TestACleanStopKeepsWhatWasWritten(t *testing.T) {
 	m := cluster(t, 1, nil)[0]
-	createTopic(t, m.Server, "t", 1)
+	m.create("t", 1)
 	put(t, m.client(), "t", "a", "b", "c")
 	raw := m.dial()
 	id := raw.initProducerID()
@@ -191,7 +191,7 @@ func TestACleanStopKeepsWhatWasWritten(t *testing.T) {
 // it has copied everything.
 func TestAWipedDirectoryComesBackAsANewReplica(t *testing.T) {
 	all := cluster(t, 3, nil)
-	createTopic(t, all[0].Server, "t", 3)
+	all[0].create("t", 3)
 	cl := all[0].client()
 	var want []string
 	for i := range 100 {
