@@ -1,6 +1,10 @@
 package kafka
 
-import "github.com/twmb/franz-go/pkg/kerr"
+import (
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
 
 // ErrorCode is a protocol refusal: a value in a reply, not a Go error of the broker. Numbers and names are Kafka's.
 type ErrorCode int16
@@ -157,7 +161,7 @@ func (c ErrorCode) String() string {
 	if c == None {
 		return "NONE"
 	}
-	if e, ok := kerr.ErrorForCode(int16(c)).(*kerr.Error); ok {
+	if e := new(kerr.Error); errors.As(kerr.ErrorForCode(int16(c)), &e) {
 		return e.Message
 	}
 	return kerr.UnknownServerError.Message

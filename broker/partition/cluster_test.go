@@ -29,7 +29,6 @@ type cluster struct {
 	rnd     *rand.Rand
 	loss    int // percent of fetches and answers that get lost
 	o       func(*partition.Options)
-	failed  bool // some directory went offline
 }
 
 type broker struct {

@@ -251,7 +251,7 @@ func (n *Node) Leading() bool { return n.lead.deciding }
 
 // Close stops the node. Submits that wait are refused. What it promised is on disk.
 func (n *Node) Close() error {
-	if n.Err() != nil { // closed already, or the disk failed
+	if closed := n.Err() != nil; closed { // or the disk failed, which was told
 		return nil
 	}
 	n.stop(ErrStopped)

@@ -224,7 +224,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 
 func runUntilCut(t *testing.T, p *powerCut, w *workload, steps int) (finished bool) {
 	defer func() {
-		if r := recover(); r != nil && r != errCut { //nolint:errorlint // a panic value
+		if r := recover(); r != nil && r != errCut {
 			panic(r)
 		}
 	}()

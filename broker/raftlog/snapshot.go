@@ -69,7 +69,7 @@ func decodeSnapshot(b []byte) (mark, *raftpb.ConfState, []byte, error) {
 	autoLeave := d.byte("auto-leave") != 0
 	data := d.bytes(d.uvarint("length"), "data")
 	if d.err != nil {
-		return mark{}, nil, nil, fmt.Errorf("%v: %w", d.err, ErrCorrupt)
+		return mark{}, nil, nil, fmt.Errorf("%w: %w", d.err, ErrCorrupt)
 	}
 	cs := &raftpb.ConfState{Voters: lists[0], Learners: lists[1], VotersOutgoing: lists[2], LearnersNext: lists[3], AutoLeave: &autoLeave}
 	return m, cs, data, nil

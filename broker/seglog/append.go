@@ -183,7 +183,7 @@ func (l *Log) write(batches []byte, now kafka.Timestamp) error {
 		}
 	}
 	// The batches are in the log; an index that could not be written stays in memory and is written later.
-	l.writeTails(s, false)
+	_ = l.writeTails(s, false)
 	return nil
 }
 

@@ -158,7 +158,7 @@ func (l *Log) Compact(now kafka.Timestamp, upTo kafka.Offset, b CompactBounds) (
 	if c == nil || err != nil {
 		return CompactReport{}, err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }() // what it leaves behind is found and removed at the next open
 	for {
 		more, err := c.Clean()
 		if err != nil || !more {

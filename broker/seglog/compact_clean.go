@@ -36,7 +36,7 @@ func (c *Compaction) clean() (more bool, err error) {
 	g, err := c.cleanGroup(c.segs[c.rest : c.rest+n])
 	if err != nil {
 		if g != nil {
-			g.discard()
+			_ = g.discard() // the error that matters is the first
 		}
 		return false, err
 	}

@@ -120,7 +120,7 @@ func (f *batchFilter) keep(h record.Header, b record.Batch, x *indexes) (record.
 	expired := hasHorizon && horizon <= c.now
 	control := h.Attributes.IsControl()
 
-	dropAll, emptyTxn := false, false
+	var dropAll, emptyTxn bool
 	if control {
 		empty, aborted := c.txns.marker(b)
 		if aborted != nil {

@@ -47,9 +47,9 @@ func (l *Log) readEpochs(r *RecoveryReport) (have bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	h, err := leaderepoch.ParseCheckpoint(data)
-	if err != nil {
-		return false, nil
+	h, damage := leaderepoch.ParseCheckpoint(data)
+	if damage != nil {
+		return false, nil // it is made anew from the batches
 	}
 	l.epochs = h
 	return true, nil

@@ -98,13 +98,6 @@ func (p *FilePool) use(h *handle) {
 	h.users++
 }
 
-// retain adds a user to a handle that has one.
-func (p *FilePool) retain(h *handle) {
-	p.mu.Lock()
-	h.users++
-	p.mu.Unlock()
-}
-
 // release ends one use.
 func (p *FilePool) release(h *handle) {
 	var victims []*handle

@@ -172,7 +172,7 @@ func (l *Log) finishRebuild(s *segment, x *indexes) {
 // removeStaleTxnIndex removes the file of a segment without aborted transactions.
 func (l *Log) removeStaleTxnIndex(s *segment) {
 	l.files.forget(&s.files[txnIndexFile])
-	l.fs.Remove(segmentName(l.dir, s.base, suffixes[txnIndexFile])) // mostly it is not there
+	_ = l.fs.Remove(segmentName(l.dir, s.base, suffixes[txnIndexFile])) // mostly it is not there
 }
 
 // rebuildTxns finds the aborted transactions whose markers are in s. Their first batches may be in earlier segments, so

@@ -230,7 +230,6 @@ type journal struct {
 	name    string
 	size    int64        // bytes that count
 	group   uint32       // of the last append
-	created bool         // its name is durable
 	settled bool         // it has records, and had them when it was opened or settle was called
 	settle  func() error // called before the first record: nothing durable is said of a log that may not be there after a crash
 }
@@ -311,7 +310,7 @@ func (j *journal) append(records []byte) error {
 	j.group++
 	stamp(records, j.group)
 	if _, err := f.WriteAt(records, j.size); err != nil {
-		f.Truncate(j.size) // as far as it goes: a torn end is ignored
+		_ = f.Truncate(j.size) // as far as it goes: a torn end is ignored
 		return fmt.Errorf("append to journal: %w", err)
 	}
 	if err := f.Sync(); err != nil {
