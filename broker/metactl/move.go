@@ -24,10 +24,8 @@ import (
 func (x *transition) moveTo(target []kafka.NodeID) {
 	p := x.after
 	original := p.Original()
-	wanted := union(target, original)
-	if !x.canDo(wanted) {
+	if !x.canDo(union(target, original)) {
 		original = union(original, filter(p.Replicas, x.trusted))
-		wanted = union(target, original)
 	}
 	removing := filter(original, notIn(target))
 	x.place(append(slices.Clone(target), removing...), filter(target, notIn(original)), removing)
