@@ -32,7 +32,11 @@ func TestABrokerWhoseDirectoryFailedIsFencedAtOnce(t *testing.T) {
 	}
 	eventually(t, "another leads", func() bool {
 		image := other.images.Current()
-		l := image.TopicByName("t").Partition(0).Leader
+		topic := image.TopicByName("t")
+		if topic == nil {
+			return false // this one has not heard of it yet
+		}
+		l := topic.Partition(0).Leader
 		return image.Broker(leader).Fenced && l != leader && l != kafka.NoNode
 	})
 	if took := time.Since(began); took > 5*time.Second { // the session timeout is 9 s

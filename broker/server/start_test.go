@@ -224,9 +224,9 @@ func TestAWipedDirectoryComesBackAsANewReplica(t *testing.T) {
 		t.Errorf("log end %d of the new replica, want 101", end)
 	}
 	for _, other := range all[:2] {
-		if got := other.images.Current().Broker(2); got.Directory != after.Directory {
-			t.Errorf("broker %d knows directory %v", other.id, got.Directory)
-		}
+		eventually(t, fmt.Sprintf("broker %d knows the new directory", other.id), func() bool {
+			return other.images.Current().Broker(2).Directory == after.Directory
+		})
 	}
 }
 
