@@ -9,4 +9,8 @@
 //	K2  the log of each partition is exactly the records that were sent, each once, in order;
 //	K3  each record stands at the offset with which it was acknowledged;
 //	K4  the reader was shown exactly that log, each offset once, without going back.
+//
+// And for one who deletes records and topics on a broker that is killed meanwhile:
+//
+//	K5  nothing comes back whose deletion was answered, and nothing else is gone.
 package crash
