@@ -41,10 +41,13 @@ func NewRunner(o Options, connect func(kafka.NodeID) Client, clock func() (kafka
 
 // Close stops fetching and waits until no replica is touched any more.
 func (r *Runner) Close() {
+	r.Set.mu.Lock() // a fetcher has begun before this, and is waited for, or never begins
 	r.stop()
+	r.Set.mu.Unlock()
 	r.done.Wait()
 }
 
+// begin starts a fetcher's goroutine unless the runner is closed. The set's mutex is held.
 func (r *Runner) begin(leader kafka.NodeID, f *Fetcher) func() {
 	signal := make(chan struct{}, 1)
 	if r.ctx.Err() == nil {

@@ -63,3 +63,39 @@ func TestRunnerFetchesUntilItIsClosed(t *testing.T) {
 		}
 	})
 }
+
+// TestAFetcherThatBeginsWhileTheRunnerCloses has ended when Close returns, or never began: images come until the very end.
+func TestAFetcherThatBeginsWhileTheRunnerCloses(t *testing.T) {
+	for range 200 {
+		began := time.Now()
+		clock := func() (kafka.Elapsed, kafka.Timestamp) { return kafka.Elapsed(time.Since(began)), 0 }
+		var open atomic.Int32
+		connect := func(kafka.NodeID) Client { return &countingClient{open: &open} }
+		r := NewRunner(Options{}, connect, clock, func() kafka.BrokerEpoch { return 1 })
+		followed := make(chan struct{})
+		go func() {
+			defer close(followed)
+			for n := range int32(5) {
+				r.Set.Follow(newFake(n), kafka.NodeID(n+1))
+			}
+		}()
+		r.Close()
+		if n := open.Load(); n != 0 {
+			t.Fatalf("%d fetches are out after Close", n)
+		}
+		<-followed
+		if n := open.Load(); n != 0 {
+			t.Fatalf("%d fetches began after Close", n)
+		}
+	}
+}
+
+// countingClient counts the fetches that are out, which only the end of their context ends.
+type countingClient struct{ open *atomic.Int32 }
+
+func (c *countingClient) Do(ctx context.Context, _ kmsg.Request) (kmsg.Response, func(), error) {
+	c.open.Add(1)
+	defer c.open.Add(-1)
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
