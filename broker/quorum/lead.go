@@ -246,6 +246,15 @@ func (n *Node) handingOver() bool {
 	return st.RaftState == raft.StateLeader && st.LeadTransferee != raft.None
 }
 
+// appliedTerm is the term of the last entry applied here, 0 when it is not in the log any more.
+func (n *Node) appliedTerm() uint64 {
+	term, err := n.log.Term(n.applied)
+	if err != nil {
+		return 0
+	}
+	return term
+}
+
 // peerDownLeading tells raft and the machine that a process seems to have died.
 func (n *Node) peerDownLeading(node kafka.NodeID, epoch kafka.BrokerEpoch) {
 	for _, m := range n.members {

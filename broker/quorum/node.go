@@ -251,11 +251,11 @@ func (n *Node) Leading() bool { return n.lead.deciding }
 
 // Close stops the node. Submits that wait are refused. What it promised is on disk.
 func (n *Node) Close() error {
-	if closed := n.Err() != nil; closed { // or the disk failed, which was told
-		return nil
+	if n.Err() == nil { // else it is closed, or the disk failed, which was told
+		n.stop(ErrStopped)
+		return n.log.Close()
 	}
-	n.stop(ErrStopped)
-	return n.log.Close()
+	return nil
 }
 
 // goOffline ends the part that this node takes, after its disk failed.

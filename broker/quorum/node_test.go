@@ -224,6 +224,28 @@ func TestResignHandsOver(t *testing.T) {
 	w.settle()
 }
 
+// TestTheTermOfWhatIsAppliedTellsThatTheSuccessorHasCommitted: a leader that stops waits for it, so that what it decided last is known to
+// who comes after before it is gone.
+func TestTheTermOfWhatIsAppliedTellsThatTheSuccessorHasCommitted(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newWorld(t, seed, 3)
+		w.found(3)
+		w.mustSubmit("a")
+		old := w.leader()
+		before, decided := old.node.appliedTerm(), old.node.applied
+		old.node.Resign(w.now)
+		old.node.Process(w.now)
+		w.until("the old leader applied an entry of the next term", time.Second, func() bool { return old.node.appliedTerm() != before })
+		successor := w.leader()
+		if successor == nil || successor == old {
+			t.Fatalf("seed %d: nobody else leads when the old leader applies an entry of the next term", seed)
+		}
+		if successor.node.applied <= decided {
+			t.Errorf("seed %d: the successor has applied up to %d, want more than %d", seed, successor.node.applied, decided)
+		}
+	}
+}
+
 // TestAQuorumThatStartsAsAWholeHasALeaderSoon: nobody waits for the long timeout that is for a leader who falls silent.
 func TestAQuorumThatStartsAsAWholeHasALeaderSoon(t *testing.T) {
 	for seed := range uint64(20) {

@@ -120,15 +120,19 @@ func (r *Runner) take(it item) {
 	}
 }
 
-// resign hands the leadership over before the loop ends.
+// resign hands the leadership over before the loop ends, and stays until the successor has committed: what this leader decided last,
+// the leaderships of its own broker among it, is then in the images of the others.
 func (r *Runner) resign(timer *time.Timer) {
 	if !r.node.Leading() {
 		return
 	}
-	end := r.clock().Add(resignLimit)
+	end, before := r.clock().Add(resignLimit), r.node.appliedTerm()
 	r.node.Resign(r.clock())
 	r.round(timer)
-	for r.node.handingOver() && r.node.Err() == nil && r.clock() < end {
+	if !r.node.handingOver() && r.node.Leading() {
+		return // nobody to hand over to
+	}
+	for r.node.appliedTerm() == before && r.node.Err() == nil && r.clock() < end {
 		select {
 		case it := <-r.inbox:
 			r.take(it)
