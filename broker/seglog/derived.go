@@ -48,11 +48,10 @@ func (l *Log) readEpochs(r *RecoveryReport) (have bool, err error) {
 		return false, err
 	}
 	h, damage := leaderepoch.ParseCheckpoint(data)
-	if damage != nil {
-		return false, nil // it is made anew from the batches
+	if damage == nil {
+		l.epochs = h
 	}
-	l.epochs = h
-	return true, nil
+	return damage == nil, nil // a damaged one is made anew from the batches
 }
 
 // settleEpochs follows a cut, and finds the epochs in the batches when the file did not have them.

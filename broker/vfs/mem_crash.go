@@ -17,6 +17,13 @@ func (m *Mem) Crash() {
 	m.crash(m.rnd)
 }
 
+// CrashHard is a loss of power that takes all that was not synced.
+func (m *Mem) CrashHard() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.crash(nil)
+}
+
 // CrashClone is what a crash now would leave, as a file system of its own without faults; m goes on undisturbed.
 func (m *Mem) CrashClone(seed uint64) *Mem {
 	c := NewMem(seed)
@@ -28,6 +35,7 @@ func (m *Mem) CrashClone(seed uint64) *Mem {
 	return c
 }
 
+// crash keeps a part that rnd draws, or nothing when it is nil.
 func (m *Mem) crash(rnd *rand.Rand) {
 	m.epoch++
 	clear(m.locks)
@@ -39,7 +47,7 @@ func (m *Mem) crash(rnd *rand.Rand) {
 // the crash keeps both: the rename is one change, but its removal side may be followed by a new file of the old name.
 func (m *Mem) crashDir(d *memDir, rnd *rand.Rand, seen map[*memFile]bool) {
 	kept := 0
-	if len(d.pending) > 0 {
+	if len(d.pending) > 0 && rnd != nil {
 		kept = rnd.IntN(len(d.pending) + 1)
 	}
 	for _, c := range d.pending[:kept] {
@@ -77,7 +85,10 @@ func (f *memFile) crash(rnd *rand.Rand) {
 		keepSome   // sectors at random
 		ways
 	)
-	way := rnd.IntN(ways)
+	way := keepNone
+	if rnd != nil {
+		way = rnd.IntN(ways)
+	}
 	size := int64(len(f.data))
 	cut := size
 	switch way {

@@ -83,7 +83,7 @@ func (osFS) Space(dir string) (Space, error) {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return Space{}, fmt.Errorf("space of %s: %w", dir, err)
 	}
-	return Space{Total: int64(st.Blocks) * int64(st.Bsize), Free: int64(st.Bavail) * st.Bsize}, nil
+	return Space{Total: int64(st.Blocks) * st.Bsize, Free: int64(st.Bavail) * st.Bsize}, nil
 }
 
 // Lock uses flock: the lock belongs to the open file, so it also holds between two opens in one process.

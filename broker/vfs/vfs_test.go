@@ -133,6 +133,23 @@ func TestCrashKeepsWhatWasSynced(t *testing.T) {
 	}
 }
 
+func TestHardCrashKeepsOnlyWhatWasSynced(t *testing.T) {
+	m := NewMem(1)
+	f := open(t, m, "a")
+	f.WriteAt([]byte("synced"), 0)
+	f.Sync()
+	m.SyncDir("/")
+	f.WriteAt([]byte("not synced"), 6)
+	open(t, m, "b")
+	m.CrashHard()
+	if got, err := ReadFile(m, "a", 1<<20); string(got) != "synced" || err != nil {
+		t.Errorf("%q is left, %v", got, err)
+	}
+	if list, err := m.ReadDir("/"); len(list) != 1 || err != nil {
+		t.Errorf("%v is left, %v", list, err)
+	}
+}
+
 // Over many seeds each kind of damage that the rules allow happens.
 func TestCrashTearsInEveryWay(t *testing.T) {
 	seen := map[string]bool{}
