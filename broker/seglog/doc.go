@@ -49,6 +49,6 @@
 // directory. Damage found in stored batches is a CorruptError with file and position; it ends the changes of that log
 // alone.
 //
-// After a failed fsync Linux may show bytes that the disk does not have, also to the next process: the directory should
-// not be used again before the machine or the disk was looked at.
+// After a failed fsync Linux may show bytes that the disk does not have, also to the next process, whose own fsyncs then pass without
+// writing them. So after an unclean stop what nothing proves to be durable is written again before it counts: see again.go.
 package seglog

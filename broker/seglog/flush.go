@@ -29,6 +29,11 @@ func (l *Log) flush(grown int64) error {
 	if l.end == l.flushed && !l.namesDirty && grown > 0 {
 		return nil
 	}
+	if l.unproven {
+		if err := l.writeAgain(); err != nil {
+			return err
+		}
+	}
 	var toSeal []*segment
 	for i := l.unsynced; i < len(l.segs); i++ {
 		s := l.segs[i]

@@ -228,10 +228,12 @@ func (s *journalState) apply(b []byte) {
 type journal struct {
 	fs      vfs.FS
 	name    string
-	size    int64        // bytes that count
-	group   uint32       // of the last append
-	settled bool         // it has records, and had them when it was opened or settle was called
-	settle  func() error // called before the first record: nothing durable is said of a log that may not be there after a crash
+	size    int64  // bytes that count
+	group   uint32 // of the last append
+	settled bool   // it has records, and had them when it was opened or settle was called
+	// unproven: what was read may not be on the disk, and is written again with the next record. See again.go.
+	unproven bool
+	settle   func() error // called before the first record: nothing durable is said of a log that may not be there after a crash
 }
 
 // openJournal reads the journal of a folder; a missing one is empty.
@@ -289,7 +291,7 @@ func (j *journal) rewrite(s journalState, seals []seal) error {
 	if err := vfs.WriteFileAtomic(j.fs, j.name, data); err != nil {
 		return err
 	}
-	j.size, j.settled = int64(len(data)), true
+	j.size, j.settled, j.unproven = int64(len(data)), true, false
 	return nil
 }
 
@@ -307,6 +309,11 @@ func (j *journal) append(records []byte) error {
 		return fmt.Errorf("append to journal: %w", err)
 	}
 	defer f.Close()
+	if j.unproven {
+		if err := copyOver(f, 0, j.size); err != nil {
+			return fmt.Errorf("append to journal: %w", err)
+		}
+	}
 	j.group++
 	stamp(records, j.group)
 	if _, err := f.WriteAt(records, j.size); err != nil {
@@ -316,6 +323,26 @@ func (j *journal) append(records []byte) error {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("append to journal: %w", &vfs.SyncError{Err: err})
 	}
-	j.size, j.settled = j.size+int64(len(records)), true
+	j.size, j.settled, j.unproven = j.size+int64(len(records)), true, false
+	return nil
+}
+
+// prove makes durable what was read, before anything is built on it that cannot be undone.
+func (j *journal) prove() error {
+	if !j.unproven || j.size == 0 {
+		return nil
+	}
+	f, err := j.fs.OpenFile(j.name, os.O_RDWR)
+	if err != nil {
+		return fmt.Errorf("prove journal: %w", err)
+	}
+	defer f.Close()
+	if err := copyOver(f, 0, j.size); err != nil {
+		return fmt.Errorf("prove journal: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("prove journal: %w", &vfs.SyncError{Err: err})
+	}
+	j.unproven = false
 	return nil
 }

@@ -35,6 +35,7 @@ type Log struct {
 	folderDirty bool           // that there is a log, and whose it is, may not be durable: see begin.go
 	namesDirty  bool           // names in the folder are not durable
 	tailDirty   bool           // the active segment's file may be longer than its size
+	unproven    bool           // what is not flushed must be written again before an fsync vouches for it: see again.go
 	unsynced    int            // segs[unsynced:] hold batches that are not durable
 	failed      error          // an OfflineError: every later change is refused
 	closed      bool

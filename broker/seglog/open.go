@@ -60,12 +60,17 @@ func (l *Log) openAll(o Options, r *RecoveryReport) error {
 		return err
 	}
 	l.journal, r.JournalDamaged = j, js.damaged
-	j.settle, l.folderDirty = l.settleFolder, js.records == 0
+	j.settle, l.folderDirty, j.unproven = l.settleFolder, js.records == 0, !o.Clean
 	if !js.ours {
 		if err := j.create(); err != nil {
 			return err
 		}
 		l.namesDirty = true
+	}
+	if js.swap != kafka.NoOffset || js.reset != kafka.NoOffset {
+		if err := j.prove(); err != nil {
+			return err
+		}
 	}
 	if js.swap != kafka.NoOffset && js.reset == kafka.NoOffset { // a crash interrupted a compaction
 		if err := l.finishSwap(js.swap, js.swapEnd); err != nil {
@@ -236,7 +241,9 @@ func (l *Log) settleStart(o Options, js journalState) error {
 		}
 		js.start = start
 	}
-	l.startNoted = js.start
+	if l.startNoted = js.start; l.journal.unproven {
+		l.startNoted = kafka.NoOffset // it was read, and may not be on the disk
+	}
 	live := len(js.seals) + 2
 	if !js.damaged && js.records <= 2*live+journalSlack {
 		return nil

@@ -20,7 +20,8 @@ import (
 //     After an unclean stop the last recheckBytes before that are checked too, sealed or not: see recheck.go.
 //  3. At the first batch that is not whole, or a gap between segments, the log ends: later segments are deleted from
 //     the last on, then the segment is cut.
-//  4. Leader epochs and producers are brought up to the end.
+//  4. After an unclean stop what nothing proves to be durable is written again: see again.go.
+//  5. Leader epochs and producers are brought up to the end.
 func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	for i, s := range l.segs {
 		if i+1 < len(l.segs) {
@@ -77,6 +78,11 @@ func (l *Log) recover(o Options, js journalState, r *RecoveryReport) error {
 	}
 	l.flushed = min(max(point, l.segs[0].base), l.end)
 	l.findUnsynced()
+	if l.unproven = !r.Created && !o.Clean; l.unproven {
+		if err := l.writeAgain(); err != nil && !vfs.Heals(err) {
+			return err
+		}
+	}
 	if err := l.settleTxns(); err != nil {
 		return err
 	}
