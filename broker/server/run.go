@@ -230,7 +230,7 @@ func (s *Server) shutDown(clean bool) {
 	s.peers.close()
 	s.background.Wait()
 	if clean {
-		if err := s.partitions.Close(s.members.state.brokerEpoch(), s.clock.Elapsed()); err != nil {
+		if err := s.partitions.Close(s.lastEpoch(), s.clock.Elapsed()); err != nil {
 			s.log.Error(err, "logs could not be closed cleanly; they are looked through at the next start")
 		}
 	}
@@ -239,4 +239,13 @@ func (s *Server) shutDown(clean bool) {
 	}
 	s.closeListeners()
 	s.log.Info("stopped")
+}
+
+// lastEpoch is the broker epoch that a clean stop is told to have ended: of a run that never registered, that of the clean stop before it,
+// which is still the last word of this directory.
+func (s *Server) lastEpoch() kafka.BrokerEpoch {
+	if e := s.members.state.brokerEpoch(); e != kafka.NoBrokerEpoch {
+		return e
+	}
+	return s.previousEpoch()
 }
