@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/membership"
 	"github.com/fairlead-io/fairlead/broker/metactl"
 )
 
@@ -106,6 +107,7 @@ func (p *process) loops() {
 	}
 	every(50*time.Millisecond, func() {
 		p.parts.Tick(w.now)
+		p.tell(membership.DiskFull{Full: p.parts.Full()}) // heard as news only when it changes
 		p.flush()
 	})
 	every(time.Second, func() {

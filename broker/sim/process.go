@@ -66,6 +66,7 @@ func (h *host) start() {
 		return
 	}
 	p.pump()
+	p.tell(membership.DiskFull{Full: p.parts.Full()})
 	p.tell(membership.Ready{})
 	p.loops()
 }
