@@ -24,6 +24,7 @@ type Cache struct {
 	// partitions is the sum of the sessions' sizes.
 	partitions int
 	evictions  uint64
+	detached   []any // of sessions that ended
 }
 
 // NewCache makes an empty cache.
@@ -77,6 +78,7 @@ func (c *Cache) Finish(f *Fetch, now kafka.Elapsed) int32 {
 	s.busy = false
 	s.rotate(f.served)
 	f.served = nil
+	c.release(s)
 	if f.wantsPlace && c.makePlace(s, now) {
 		s.id = c.freeID()
 		s.epoch = nextEpoch(epochInitial)
@@ -91,6 +93,38 @@ func (c *Cache) Finish(f *Fetch, now kafka.Elapsed) int32 {
 func (c *Cache) Abandon(f *Fetch) {
 	f.session.busy = false
 	f.served = nil
+	c.release(f.session)
+}
+
+// Detached gives what was attached to sessions that ended since the last call, for the caller to close.
+func (c *Cache) Detached() []any {
+	d := c.detached
+	c.detached = nil
+	return d
+}
+
+// DetachIdle takes what is attached from sessions that were not used for IdleAfter: their fetchers may be gone. The sessions stay.
+func (c *Cache) DetachIdle(now kafka.Elapsed) {
+	for _, s := range c.sessions { // in any order: what comes out is closed, no more
+		if !s.busy && now.Sub(s.used) > c.o.IdleAfter {
+			c.detach(s)
+		}
+	}
+}
+
+func (c *Cache) detach(s *session) {
+	if s.attached != nil {
+		c.detached = append(c.detached, s.attached)
+		s.attached = nil
+	}
+}
+
+// release is the end of a fetch: what belongs to a session that ended meanwhile is not needed any more.
+func (c *Cache) release(s *session) {
+	s.changed, s.forgotten = nil, nil
+	if c.sessions[s.id] != s {
+		c.detach(s)
+	}
 }
 
 // makePlace tells whether there is a place for a session, evicting another if the rules of the package comment allow it.
@@ -154,6 +188,9 @@ func (c *Cache) count(s *session, size int) {
 func (c *Cache) remove(s *session) {
 	c.count(s, 0)
 	delete(c.sessions, s.id)
+	if !s.busy {
+		c.detach(s)
+	}
 }
 
 // Stats are the cache's counters; Sessions and Partitions are gauges.
@@ -165,4 +202,13 @@ type Stats struct {
 // Stats are the counters so far.
 func (c *Cache) Stats() Stats {
 	return Stats{Sessions: len(c.sessions), Partitions: c.partitions, Evictions: c.evictions}
+}
+
+// EachAttached gives what is attached to the sessions, in no order.
+func (c *Cache) EachAttached(do func(any)) {
+	for _, s := range c.sessions {
+		if s.attached != nil {
+			do(s.attached)
+		}
+	}
 }

@@ -28,6 +28,20 @@ func (f *Fetch) All() iter.Seq[*Partition] {
 	}
 }
 
+// Changed lists the partitions of a session that the request names, and those whose topic is another, or has another answer,
+// than at the fetch before. Some may be in Forgotten too.
+func (f *Fetch) Changed() []*Partition { return f.session.changed }
+
+// Forgotten lists the partitions that the session does not have any more.
+func (f *Fetch) Forgotten() []*Partition { return f.session.forgotten }
+
+// Attached is what Attach has put into the session, nil at first and after the session ended for [Cache.Detached].
+func (f *Fetch) Attached() any { return f.session.attached }
+
+// Attach keeps a value of the caller with the session. When the session ends, or its fetcher was not heard of for long, it comes
+// out of [Cache.Detached], and never while a fetch is under way.
+func (f *Fetch) Attach(v any) { f.session.attached = v }
+
 // Len is the number of partitions.
 func (f *Fetch) Len() int { return len(f.session.nodes) }
 

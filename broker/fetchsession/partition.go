@@ -20,6 +20,9 @@ type Partition struct {
 	MaxBytes           int32
 	Directory          kafka.DirectoryID
 
+	// Attached is the caller's own, kept as long as the session has the partition. See [Fetch.Attach].
+	Attached any
+
 	node *node // that it is part of
 }
 

@@ -56,6 +56,10 @@ type session struct {
 	unresolved bool   // partitions were added since
 
 	nodes map[key]*node
+	// changed and forgotten are of the fetch under way; attached is the caller's.
+	changed, forgotten []*Partition
+	attached           any
+
 	// root is the ring's sentinel: root.next is served first.
 	root node
 
@@ -80,6 +84,7 @@ func isFollower(req *kmsg.FetchRequest) bool {
 
 // update takes in what the request asks for and drops what it forgets.
 func (s *session) update(req *kmsg.FetchRequest) {
+	s.changed, s.forgotten = nil, nil
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		for j := range t.Partitions {
@@ -93,6 +98,7 @@ func (s *session) update(req *kmsg.FetchRequest) {
 			if n := s.nodes[k]; n != nil {
 				n.unlink()
 				delete(s.nodes, k)
+				s.forgotten = append(s.forgotten, &n.Partition)
 			}
 		}
 	}
@@ -109,6 +115,7 @@ func (s *session) put(k key, p *kmsg.FetchRequestTopicPartition) {
 		s.append(n)
 		s.unresolved = true
 	}
+	s.changed = append(s.changed, &n.Partition)
 	n.FetchOffset = kafka.Offset(p.FetchOffset)
 	n.LogStart = kafka.Offset(p.LogStartOffset)
 	n.CurrentLeaderEpoch = kafka.LeaderEpoch(p.CurrentLeaderEpoch)
@@ -136,10 +143,14 @@ func (s *session) resolve(topics Topics) {
 	}
 	s.version, s.unresolved = version, false
 	for n := s.root.next; n != &s.root; n = n.next {
+		topic, id, code := n.Topic, n.TopicID, n.Code
 		if s.byID {
 			n.resolveID(topics)
 		} else {
 			n.TopicID, _ = topics.TopicID(n.Topic)
+		}
+		if topic != n.Topic || id != n.TopicID || code != n.Code {
+			s.changed = append(s.changed, &n.Partition)
 		}
 	}
 }

@@ -37,11 +37,16 @@ func (h *Handler) fetch(c *call, r kmsg.Request) *conn.Reply {
 	if f.session, code = h.sessions.open(req, c.image, h.Clock.Elapsed()); code != kafka.None {
 		return c.answerChunks(f.encode(wire.FetchResponse{Code: code}))
 	}
-	f.parts = make([]fetchPart, 0, f.session.Len())
-	for p := range f.session.All() {
-		f.parts = append(f.parts, fetchPart{asked: p})
+	if f.session.Incremental() {
+		f.watch = f.watchSession()
+		f.readNews()
+	} else {
+		f.parts = make([]fetchPart, 0, f.session.Len())
+		for p := range f.session.All() {
+			f.parts = append(f.parts, fetchPart{asked: p})
+		}
+		f.readAll()
 	}
-	f.readAll()
 	if f.satisfied() {
 		return c.answerChunks(f.finish())
 	}
@@ -71,14 +76,16 @@ type fetchCall struct {
 	replica kafka.NodeID
 	epoch   kafka.BrokerEpoch
 	session *fetchsession.Fetch
-	parts   []fetchPart // in the order in which they are served
+	watch   *sessionWatch // of the session; nil: the session has none, or there is no session
+	parts   []fetchPart   // in the order in which they are served; of a watched session those that were looked at
 }
 
 // fetchPart is one partition of the fetch with what the last read of it gave.
 type fetchPart struct {
-	asked  *fetchsession.Partition
-	target *partition.Partition // nil when it could not be found
-	result partition.FetchResult
+	asked   *fetchsession.Partition
+	watched *watchedPart         // nil when the session is not watched
+	target  *partition.Partition // nil when it could not be found
+	result  partition.FetchResult
 	// throttled: what is read for this follower counts for Options.Throttle.
 	throttled bool
 }
@@ -108,10 +115,14 @@ func (f *fetchCall) limit() int {
 // read reads one partition, at most limit bytes of it; first tells that a batch larger than the limits may come.
 func (f *fetchCall) read(p *fetchPart, limit int, first bool) {
 	p.result = refusedFetch(p.asked.Code)
-	if p.asked.Code != kafka.None {
-		return
+	if p.asked.Code == kafka.None {
+		p.target, p.result.Code = f.find(p.asked)
+	} else {
+		p.target = nil
 	}
-	p.target, p.result.Code = f.find(p.asked)
+	if p.watched != nil {
+		p.watched.follow(p.target)
+	}
 	if p.result.Code != kafka.None {
 		return
 	}
@@ -150,7 +161,7 @@ func refusedFetch(code kafka.ErrorCode) partition.FetchResult {
 
 // satisfied tells whether the answer should go out now.
 func (f *fetchCall) satisfied() bool {
-	if f.req.MaxWaitMillis <= 0 || len(f.parts) == 0 {
+	if f.req.MaxWaitMillis <= 0 || f.session.Len() == 0 {
 		return true
 	}
 	bytes := 0

@@ -13,17 +13,25 @@ import (
 // goroutine of its own. Only partitions that have reported something since the last look are read again.
 func (f *fetchCall) poll(reply *conn.Reply, wait time.Duration) {
 	defer f.Release()
-	w := newFetchWatch(f)
-	defer w.stop()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	// What came between the first read and the watches has told nobody: look once more.
-	f.readAll()
+	var wake chan struct{}
+	look := f.readNews
+	if f.watch != nil {
+		wake = f.watch.wake
+	} else {
+		w := newFetchWatch(f)
+		defer w.stop()
+		wake, look = w.wake, func() { f.readAgain(w.take()) }
+		// What came between the first read and the watches has told nobody: look once more.
+		f.readAll()
+	}
 	for !f.satisfied() {
 		select {
-		case <-w.wake:
-			f.readAgain(w.take())
+		case <-wake:
+			look()
 		case <-timer.C:
+			look()
 			reply.Complete(f.finish()...)
 			return
 		case <-f.handler.draining:
@@ -70,13 +78,7 @@ type fetchWatch struct {
 
 func newFetchWatch(f *fetchCall) *fetchWatch {
 	w := &fetchWatch{watches: make([]partition.Watch, len(f.parts)), marked: make([]bool, len(f.parts)), wake: make(chan struct{}, 1)}
-	kind := partition.WatchHighWatermark
-	switch {
-	case f.replica != kafka.NoNode:
-		kind = partition.WatchLogEnd
-	case partition.Isolation(f.req.IsolationLevel) == partition.ReadCommitted:
-		kind = partition.WatchLastStable
-	}
+	kind := f.watchKind()
 	for i := range f.parts {
 		if target := f.parts[i].target; target != nil {
 			w.watches[i] = partition.Watch{Watcher: w, Kind: kind, Index: i}
@@ -84,6 +86,17 @@ func newFetchWatch(f *fetchCall) *fetchWatch {
 		}
 	}
 	return w
+}
+
+// watchKind is what ends the fetcher's wait.
+func (f *fetchCall) watchKind() partition.WatchKind {
+	switch {
+	case f.replica != kafka.NoNode:
+		return partition.WatchLogEnd
+	case partition.Isolation(f.req.IsolationLevel) == partition.ReadCommitted:
+		return partition.WatchLastStable
+	}
+	return partition.WatchHighWatermark
 }
 
 // PartitionReady is called under the partition's lock. See [partition.Watcher].

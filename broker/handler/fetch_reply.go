@@ -9,6 +9,7 @@ import (
 
 // finish ends the fetch in its session and encodes the response. The slices go into the chunks, whose owners release them.
 func (f *fetchCall) finish() []conn.Chunk {
+	f.toldAll()
 	var resp wire.FetchResponse
 	var hints leaderHints
 	v := f.view()
@@ -99,6 +100,10 @@ func (f *fetchCall) slices() func() conn.Chunk {
 func (f *fetchCall) abandon() {
 	for i := range f.parts {
 		f.parts[i].result.Slice.Release()
+	}
+	if f.watch != nil { // what was looked at was not told, and whether the fetcher comes back is open
+		f.session.Attach(nil)
+		f.watch.stop()
 	}
 	f.handler.sessions.abandon(f.session)
 }

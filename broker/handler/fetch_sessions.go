@@ -23,21 +23,39 @@ func newFetchSessions(slots int) *fetchSessions {
 
 func (s *fetchSessions) open(req *kmsg.FetchRequest, image *metadata.Image, now kafka.Elapsed) (*fetchsession.Fetch, kafka.ErrorCode) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cache.Open(req, ImageTopics{image}, now)
+	f, code := s.cache.Open(req, ImageTopics{image}, now)
+	s.unlock()
+	return f, code
 }
 
 func (s *fetchSessions) finish(f *fetchsession.Fetch, now kafka.Elapsed) int32 {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cache.Finish(f, now)
+	id := s.cache.Finish(f, now)
+	s.unlock()
+	return id
 }
 
 // abandon ends a fetch whose response nobody gets.
 func (s *fetchSessions) abandon(f *fetchsession.Fetch) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.cache.Abandon(f)
+	s.unlock()
+}
+
+// detachIdle ends the watches of sessions that nobody seems to use. The sessions stay.
+func (s *fetchSessions) detachIdle(now kafka.Elapsed) {
+	s.mu.Lock()
+	s.cache.DetachIdle(now)
+	s.unlock()
+}
+
+// unlock ends the watches of sessions that ended, without the lock.
+func (s *fetchSessions) unlock() {
+	ended := s.cache.Detached()
+	s.mu.Unlock()
+	for _, w := range ended {
+		w.(*sessionWatch).stop()
+	}
 }
 
 // ImageTopics looks topics up in one image.

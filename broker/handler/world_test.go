@@ -46,6 +46,7 @@ type world struct {
 	manager *partition.Manager
 	groups  *coordinator.Groups
 	h       *Handler
+	alters  int // ISR changes that were proposed, and never answered
 
 	settings config.Values // the broker's file; changed before requests
 	broker   config.Broker // settings, resolved by configure
@@ -85,7 +86,7 @@ func newWorld(t *testing.T) *world {
 		Settings: func(image *metadata.Image, topic string) config.Topic {
 			return config.ResolveTopic(config.Layers{Static: w.settings, Topic: image.Config(metadata.TopicConfig(topic)).Values()})
 		},
-		Alter: func(*kmsg.AlterPartitionRequest, func(*kmsg.AlterPartitionResponse, error)) {},
+		Alter: func(*kmsg.AlterPartitionRequest, func(*kmsg.AlterPartitionResponse, error)) { w.alters++ },
 	})
 	if err := w.manager.Open(w.Wall()); err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func newWorld(t *testing.T) *world {
 		Clock: w, Topics: groupTopics{&w.images}, NewID: w.newID, Log: logr.Discard(), Config: coordinator.DefaultConfig(),
 	})
 	w.h, err = New(Options{
-		Node: self, ClusterID: func() string { return "c" }, Images: &w.images, Settings: func() *config.Broker { return &w.broker },
+		Node: self, ClusterID: func() string { return "c" }, Images: &w.images, Newest: w.images.Current, Settings: func() *config.Broker { return &w.broker },
 		Layers: func() config.Layers {
 			return config.Layers{Static: w.settings, Default: w.images.Current().Config(metadata.DefaultBrokerConfig).Values()}
 		},

@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"slices"
+
 	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
@@ -12,6 +14,9 @@ func (p *Partition) assign(image *metadata.Image, s *metadata.Partition, setting
 	p.mu.Lock()
 	before := Change{p, p.machine.Role(), p.leader(), false}
 	p.configure(image, s.Factor(), settings, now)
+	if !slices.Equal(p.isr, s.ISR) {
+		p.tellNews(numWatchKinds)
+	}
 	p.isr = s.ISR
 	p.machine.StepAssign(replica.Assignment{
 		Leader: s.Leader, LeaderEpoch: s.LeaderEpoch, PartitionEpoch: s.Epoch, Replicas: s.Replicas, ISR: s.ISR,

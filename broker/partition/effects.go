@@ -72,6 +72,10 @@ func (p *Partition) carryOut(now kafka.Elapsed) after {
 	if r.Watermark {
 		p.publish(p.machine.HighWatermark())
 	}
+	if start := p.machine.LogStart(); start != p.startSeen {
+		p.startSeen = start
+		p.tellNews(numWatchKinds)
+	}
 	var a after
 	if r.Alter != nil {
 		p.host.propose(p, r.Alter)
@@ -109,6 +113,7 @@ func (p *Partition) publish(hw kafka.Offset) {
 	p.hwSeen = hw
 	p.host.changedHW.Store(true)
 	p.watches[WatchHighWatermark].notify()
+	p.tellNews(WatchHighWatermark)
 	if lso := p.lastStable(); lso != p.lsoSeen {
 		p.lsoSeen = lso
 		p.watches[WatchLastStable].notify()

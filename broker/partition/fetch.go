@@ -2,6 +2,7 @@ package partition
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/replica"
@@ -25,6 +26,8 @@ func (p *Partition) Fetch(r FetchRequest) FetchResult {
 		result.HighWatermark, result.LastStable = p.machine.HighWatermark(), p.lastStable()
 		result.StaleHW = r.ReplicaHW < min(result.HighWatermark, r.From)
 	}
+	result.Settled = result.Code == kafka.None && result.Diverging.Epoch == kafka.NoLeaderEpoch && r.From >= limit &&
+		(r.Replica == kafka.NoNode || slices.Contains(p.isr, r.Replica))
 	log := p.log
 	p.mu.Unlock()
 	a.run()

@@ -46,6 +46,9 @@ type FetchResult struct {
 	Slice     seglog.Slice
 	Preferred kafka.NodeID // where the consumer should read instead, or NoNode
 	Leader    Leader
+	// Settled: a fetch from this position gives no more, and changes nothing here, before a [Watch] with News that was there
+	// before the fetch has told so. The follower of a replica that is not in sync is never settled: its fetches say that it lives.
+	Settled bool
 	// StaleHW: the follower's high watermark is behind (KIP-1166). Worth an answer without waiting only where
 	// consumers read from followers.
 	StaleHW bool

@@ -15,9 +15,10 @@ type host struct {
 	o     Options
 	image atomic.Pointer[metadata.Image]
 
-	fenced  atomic.Bool             // this broker lost the quorum: it serves nothing as a leader
-	space   space                   // whether appends are refused for lack of it
-	failure atomic.Pointer[Failure] // set once: the directory is offline
+	standing atomic.Uint64           // rises when what concerns all partitions changes: fenced, failure
+	fenced   atomic.Bool             // this broker lost the quorum: it serves nothing as a leader
+	space    space                   // whether appends are refused for lack of it
+	failure  atomic.Pointer[Failure] // set once: the directory is offline
 
 	now atomic.Int64 // the last Elapsed that a tick came with
 
@@ -53,6 +54,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 // fail takes the directory offline. The first failure stays.
 func (h *host) fail(doing string, p kafka.TopicPartition, err error) {
 	h.failure.CompareAndSwap(nil, &Failure{Doing: doing, Partition: p, Err: err})
+	h.standing.Add(1)
 }
 
 func (h *host) offline() bool { return h.failure.Load() != nil }

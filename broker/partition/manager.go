@@ -118,8 +118,17 @@ func (m *Manager) each() []*Partition {
 
 // Fence makes this broker serve nothing as a leader, and Unfence ends that: it has lost the quorum, and another broker
 // may lead what it led.
-func (m *Manager) Fence()   { m.host.fenced.Store(true) }
-func (m *Manager) Unfence() { m.host.fenced.Store(false) }
+func (m *Manager) Fence()   { m.fence(true) }
+func (m *Manager) Unfence() { m.fence(false) }
+
+func (m *Manager) fence(on bool) {
+	m.host.fenced.Store(on)
+	m.host.standing.Add(1)
+}
+
+// Standing is a number that rises with what changes the answers of all partitions at once, of which no watch tells: fencing and
+// the failure of the directory.
+func (m *Manager) Standing() uint64 { return m.host.standing.Load() }
 
 // Failure is why the log directory is offline, nil while it works. The process should end: what it leads is led by
 // others as soon as it is gone.

@@ -118,6 +118,7 @@ func (m *Manager) openLog(tp kafka.TopicPartition, id kafka.TopicID, watermark k
 	})
 	p.hwSeen = p.machine.HighWatermark()
 	p.lsoSeen = p.lastStable()
+	p.startSeen = p.machine.LogStart()
 	return p, report, nil
 }
 

@@ -39,6 +39,7 @@ type Partition struct {
 	marks   marks
 
 	hwSeen, lsoSeen kafka.Offset        // as last told to watchers
+	startSeen       kafka.Offset        // log start, as last told to watchers
 	startWanted     kafka.Offset        // a follower's log start to be, made durable by a tick; 0 when it is
 	owed            *replica.Truncation // could not be done for lack of handles or space: nothing is served before
 	flushOwed       bool                // a flush failed for lack of handles or space

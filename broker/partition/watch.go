@@ -16,6 +16,12 @@ type Watcher interface {
 	PartitionReady(*Watch)
 }
 
+// NewsWatcher is told of what is no reason to end a wait, but belongs into the next answer: another high watermark or log
+// start, or that a follower left or joined the ISR. It is called as Watcher is.
+type NewsWatcher interface {
+	PartitionNews(*Watch)
+}
+
 // Watch is one watcher's interest in one partition: a node of the partition's list, so that watching costs no
 // allocation and ending it no search. It lasts until Stop, over any number of notifications. The owner fills the
 // exported fields before Partition.Watch and leaves them alone until Stop.
@@ -24,6 +30,7 @@ type Watcher interface {
 // the next and thus learns which of thousands of partitions are worth a look.
 type Watch struct {
 	Watcher Watcher
+	News    NewsWatcher // nil: not of interest
 	Kind    WatchKind
 	Index   int // the watcher's own, untouched here
 
@@ -57,6 +64,20 @@ func (l *watchList) remove(w *Watch) {
 func (l *watchList) notify() {
 	for w := l.first; w != nil; w = w.next {
 		w.Watcher.PartitionReady(w)
+	}
+}
+
+// tellNews tells the watchers of every kind but one, which are told in another way. numWatchKinds: of every kind.
+func (p *Partition) tellNews(but WatchKind) {
+	for kind := range p.watches {
+		if WatchKind(kind) == but {
+			continue
+		}
+		for w := p.watches[kind].first; w != nil; w = w.next {
+			if w.News != nil {
+				w.News.PartitionNews(w)
+			}
+		}
 	}
 }
 
