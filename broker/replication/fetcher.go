@@ -83,6 +83,8 @@ type Fetcher struct {
 	// moveOn is offered a partition of the express lane after each answer, and tells whether the main lane took it.
 	// nil in the main lane.
 	moveOn func(Replica) bool
+	// mayMoveOn tells whether it is worth to offer; also nil in the main lane.
+	mayMoveOn func() bool
 
 	mu     sync.Mutex // guards the rest
 	inbox  []assignment
@@ -144,6 +146,13 @@ func (f *Fetcher) tryAssign(r Replica) bool {
 		f.wake()
 	}
 	return true
+}
+
+// takes tells whether tryAssign may succeed.
+func (f *Fetcher) takes() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.parked
 }
 
 // drain takes over what was assigned and dropped. From here on a fetch counts as out.

@@ -64,8 +64,8 @@ func (f *Fetcher) next(now kafka.Elapsed, broker kafka.BrokerEpoch) (*kmsg.Fetch
 
 // offer moves what the express lane has brought under way on to the main lane.
 func (f *Fetcher) offer() {
-	if f.moveOn == nil {
-		return
+	if f.moveOn == nil || !f.mayMoveOn() {
+		return // the main lane is out most of the time: not worth sorting thousands
 	}
 	for _, p := range f.sorted() {
 		if p.answered && f.moveOn(p.r) {

@@ -95,6 +95,11 @@ func (s *Set) expressTo(leader kafka.NodeID) *Fetcher {
 		o := s.o
 		o.MaxWait = expressWait
 		x = NewFetcher(o, nil)
+		x.mayMoveOn = func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.fetchers[leader].takes()
+		}
 		x.moveOn = func(r Replica) bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
