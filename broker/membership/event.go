@@ -45,7 +45,8 @@ type ImageApplied struct {
 	Fenced bool
 }
 
-// LeaderChanged says that another node answers for the controller now: a waiting retry goes out at once.
+// LeaderChanged says that another node answers for the controller now: a waiting retry goes out at once, and so does a heartbeat, since until
+// the new one has heard of a broker it does not rely on it.
 type LeaderChanged struct{ Leader kafka.NodeID }
 
 // Shutdown asks for a controlled shutdown that takes at most Limit; 0 means that the broker leaves at once.

@@ -81,8 +81,12 @@ func (m *Machine) Step(e Event, now kafka.Elapsed) []Effect {
 	case ImageApplied:
 		m.imageApplied(e)
 	case LeaderChanged:
-		if e.Leader != kafka.NoNode && m.failures > 0 {
+		switch {
+		case e.Leader == kafka.NoNode:
+		case m.failures > 0:
 			m.next = m.now
+		case m.phase != PhaseRegistering:
+			m.hurry() // it does not know yet that we live
 		}
 	case Shutdown:
 		m.shutdown(e)

@@ -29,7 +29,11 @@ func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
 		resp.ErrorCode = int16(kafka.StaleBrokerEpoch)
 		return resp
 	}
+	fresh := !t.lives(node)
 	t.c.hear(node, b.Epoch, t.now)
+	if fresh && b.Eligible() {
+		t.outlive(node)
+	}
 	// In the committed image: the index of a registration that is only proposed is not known.
 	registered := t.c.committed.Broker(node)
 	resp.IsCaughtUp = registered != nil && registered.Epoch == b.Epoch && req.CurrentMetadataOffset >= int64(registered.RegisteredAt)
@@ -57,7 +61,7 @@ func (t *turn) heartbeat(req *kmsg.BrokerHeartbeatRequest) kmsg.Response {
 }
 
 // stop begins a controlled shutdown: the broker may neither lead nor join an ISR from now on, and leaves the ISRs in which
-// others remain. Partitions that only it could lead have no leader while it is down.
+// others are known to live. Partitions that only it could lead have no leader while it is down.
 func (t *turn) stop(b *metadata.Broker) {
 	t.add(&metadata.BrokerChange{ID: b.ID, Epoch: b.Epoch, ControlledShutdown: true, DiskFull: b.DiskFull})
 	t.leave(b.ID)
@@ -81,7 +85,7 @@ func leadsAny(i *metadata.Image, n kafka.NodeID) bool {
 	return false
 }
 
-// fence takes brokers out of service: they lead nothing and leave the ISRs in which others remain.
+// fence takes brokers out of service: they lead nothing and leave the ISRs in which others are known to live.
 func (t *turn) fence(brokers ...*metadata.Broker) {
 	if len(brokers) == 0 {
 		return
@@ -109,9 +113,24 @@ func (t *turn) leave(gone ...kafka.NodeID) {
 			return nil
 		}
 		x := t.change(ref, nil)
-		for _, n := range gone {
-			x.drop(n)
+		x.settle()
+		return x.done()
+	})
+}
+
+// lives tells whether a broker is in service and this leader has heard of it within its session.
+func (t *turn) lives(n kafka.NodeID) bool {
+	b, k := t.image.Broker(n), t.c.soft.contacts[n]
+	return b != nil && b.Eligible() && k.heard && k.epoch == b.Epoch && t.now.Sub(k.last) < t.c.options.SessionTimeout
+}
+
+// outlive takes those who are gone out of the ISRs in which they were kept until a broker was heard: see shedGone.
+func (t *turn) outlive(n kafka.NodeID) {
+	t.each(func(ref partitionRef) *metadata.PartitionChange {
+		if !ref.InISR(n) || !slices.ContainsFunc(ref.ISR, func(m kafka.NodeID) bool { return !t.image.Eligible(m) }) {
+			return nil
 		}
+		x := t.change(ref, nil)
 		x.settle()
 		return x.done()
 	})

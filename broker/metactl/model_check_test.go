@@ -86,12 +86,18 @@ func (m *model) check() {
 	if full := func(n kafka.NodeID) bool { return i.Broker(n).DiskFull }; slices.ContainsFunc(p.ISR, full) && slices.ContainsFunc(p.ISR, i.TakesWrites) {
 		m.fail("a full disk holds up writes that others could take: %s", describePartition(p))
 	}
-	if len(p.ISR) > 1 && !allOf(p.ISR, i.Eligible) {
+	if len(p.ISR) > 1 && !allOf(p.ISR, i.Eligible) && slices.ContainsFunc(p.ISR, m.seemsAlive) {
 		m.fail("the ISR has a member that is fenced or stopping: %s", describePartition(p))
 	}
 	if len(p.ELR) > 0 && len(p.ISR) >= i.MinISR(topic.Name, p.Factor()) {
 		m.fail("there is an ELR although the ISR is large enough: %s", describePartition(p))
 	}
+}
+
+// seemsAlive tells whether a broker is in service and was heard within its session.
+func (m *model) seemsAlive(n kafka.NodeID) bool {
+	b := m.brokers[n]
+	return m.image().Eligible(n) && (b.up || m.now.Sub(b.silent) < 9*time.Second)
 }
 
 func allOf(list []kafka.NodeID, f func(kafka.NodeID) bool) bool {

@@ -64,9 +64,10 @@ func (x *transition) finishMove() {
 	x.place(target, nil, nil)
 }
 
-// settle ends a move if it can, takes full disks out of the way and sees to the leader. It is for changes that let nobody into
+// settle takes who is gone out of the ISR, ends a move if it can, takes full disks out of the way and sees to the leader. It is for changes that let nobody into
 // the ISR: a leader must have been in ISR or ELR before (P4).
 func (x *transition) settle() {
+	x.shedGone()
 	x.finishMove()
 	x.shedFull()
 	x.elect()

@@ -67,10 +67,14 @@ func (x *transition) setISR(isr []kafka.NodeID) {
 	p.ISR, p.ELR = isr, elr
 }
 
-// drop takes a broker that is going or gone out of the ISR, unless it is the last in it.
-func (x *transition) drop(n kafka.NodeID) {
-	if x.after.InISR(n) && len(x.after.ISR) > 1 {
-		x.setISR(without(x.after.ISR, n))
+// shedGone takes brokers that are fenced or stopping out of the ISR, if another member is known to live. Else they stay: that the others
+// have not been fenced yet does not mean that they live, and when they come back from a loss of power, those who stopped in order may be the
+// last to have what is committed. Members that cannot lead hold up nothing then but the watermark of a leader of which nobody has heard.
+func (x *transition) shedGone() {
+	if slices.ContainsFunc(x.after.ISR, x.t.lives) {
+		if isr := filter(x.after.ISR, x.t.image.Eligible); len(isr) < len(x.after.ISR) {
+			x.setISR(isr)
+		}
 	}
 }
 

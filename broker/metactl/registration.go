@@ -15,7 +15,7 @@ import (
 // A registration starts fenced, whatever was before. What the node held as a replica is settled in the same entry, so
 // that no image exists in which a lost log counts:
 //
-//	same directory, clean stop     nothing is lost; it leaves the ISRs in which others remain, since it is fenced
+//	same directory, clean stop     nothing is lost; it leaves the ISRs in which others are known to live, since it is fenced
 //	same directory, unclean stop   it leaves ISR and ELR everywhere; where it was the last, the partition waits for recovery
 //	another directory              the same, and there is nothing left to recover from it
 func (t *turn) register(req *kmsg.BrokerRegistrationRequest) kmsg.Response {
@@ -46,8 +46,6 @@ func (t *turn) register(req *kmsg.BrokerRegistrationRequest) kmsg.Response {
 			x := t.change(ref, nil)
 			if wiped || unclean {
 				x.lose(node, !wiped)
-			} else {
-				x.drop(node)
 			}
 			x.settle()
 			return x.done()

@@ -81,6 +81,13 @@ func (s *script) beat() string {
 	return out + "\n"
 }
 
+// newLeader loses what the leader knows beside the image.
+func (s *script) newLeader() string {
+	s.c.LoseLeadership()
+	s.c.BecomeLeader(s.now)
+	return ""
+}
+
 func (s *script) epochOf(n int32) int64 {
 	if b := s.image().Broker(kafka.NodeID(n)); b != nil {
 		return int64(b.Epoch)

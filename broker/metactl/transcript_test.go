@@ -95,7 +95,7 @@ func (s *script) run(line string) string {
 		"new": s.reset, "register": s.register, "heartbeat": s.beat, "unregister": s.unregister, "create": s.createTopic,
 		"delete": s.delete, "grow": s.grow, "isr": s.alterISR, "elect": s.elect, "ends": s.ends, "config": s.alterConfig,
 		"suspect": s.suspect, "tick": s.pass, "show": s.show, "start": s.startAll, "producer-ids": s.producerIDs,
-		"stop-check": s.stopCheck, "move": s.move, "moves": s.moves,
+		"stop-check": s.stopCheck, "move": s.move, "moves": s.moves, "new-leader": s.newLeader,
 	}
 	verb, ok := verbs[fields[0]]
 	if !ok {
