@@ -86,6 +86,7 @@ func (l *Log) writeMetadata() error {
 	return nil
 }
 
+// syncMetadata writes the bytes over themselves first: a process before this one may have met an error of their fsync, see again.go.
 func (l *Log) syncMetadata() error {
 	f, err := l.fs.OpenFile(path.Join(l.dir, partitionMetadata), os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) && l.topicID.IsZero() {
@@ -95,6 +96,11 @@ func (l *Log) syncMetadata() error {
 		return fmt.Errorf("sync partition metadata: %w", err)
 	}
 	defer f.Close()
+	if !l.topicID.IsZero() {
+		if _, err := f.WriteAt(appendTopicID(nil, l.topicID), 0); err != nil {
+			return fmt.Errorf("sync partition metadata: %w", err)
+		}
+	}
 	if err := f.Sync(); err != nil {
 		return &vfs.SyncError{Err: err}
 	}

@@ -54,7 +54,7 @@ func (l *Log) flush(grown int64) error {
 	if err := l.sealAll(toSeal); err != nil {
 		return err
 	}
-	if l.folderDirty {
+	if !l.journal.settled {
 		if err := l.journal.append(nil); err != nil {
 			return err
 		}
