@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/leaderepoch"
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -293,8 +294,8 @@ func TestBoundedWalk(t *testing.T) {
 
 func TestLogEndsEncoding(t *testing.T) {
 	req := &LogEndsRequest{BrokerID: 3, BrokerEpoch: 9, Ends: []LogEnd{
-		{kafka.TopicIDPartition{TopicID: kafka.TopicID{1, 2}, Partition: 4}, 5, 6, 7},
-		{kafka.TopicIDPartition{TopicID: kafka.TopicID{8}, Partition: 1}, 0, -1, 0},
+		{kafka.TopicIDPartition{TopicID: kafka.TopicID{1, 2}, Partition: 4}, 5, 7, []leaderepoch.Entry{{Epoch: 3, Start: 0}, {Epoch: 4, Start: 6}}},
+		{kafka.TopicIDPartition{TopicID: kafka.TopicID{8}, Partition: 1}, 0, 0, nil},
 	}}
 	b := req.AppendTo(nil)
 	var got LogEndsRequest

@@ -2,6 +2,7 @@ package metactl
 
 import (
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/leaderepoch"
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -28,9 +29,13 @@ type LogEndsRequest struct {
 type LogEnd struct {
 	kafka.TopicIDPartition
 	LeaderEpoch kafka.LeaderEpoch // of the leaderless partition in the broker's image
-	LastEpoch   kafka.LeaderEpoch // of the last batch, NoLeaderEpoch for an empty log
 	EndOffset   kafka.Offset
+	// Epochs are the last leader epochs of which the log has records, ascending, at most MaxEndEpochs; none for an empty log.
+	Epochs []leaderepoch.Entry
 }
+
+// MaxEndEpochs bounds LogEnd.Epochs.
+const MaxEndEpochs = 16
 
 // LogEndsResponse answers [LogEndsRequest].
 type LogEndsResponse struct{ ErrorCode int16 }
@@ -48,7 +53,7 @@ func (*LogEndsRequest) IsFlexible() bool            { return false }
 func (*LogEndsRequest) ResponseKind() kmsg.Response { return new(LogEndsResponse) }
 
 // AppendTo encodes: broker id int32, broker epoch int64, and an array of topic id (16 bytes), partition int32, leader
-// epoch int32, last epoch int32, end offset int64.
+// epoch int32, end offset int64, and an array of epoch int32 and start offset int64.
 func (r *LogEndsRequest) AppendTo(dst []byte) []byte {
 	dst = kbin.AppendInt32(dst, int32(r.BrokerID))
 	dst = kbin.AppendInt64(dst, int64(r.BrokerEpoch))
@@ -57,15 +62,19 @@ func (r *LogEndsRequest) AppendTo(dst []byte) []byte {
 		dst = append(dst, e.TopicID[:]...)
 		dst = kbin.AppendInt32(dst, e.Partition)
 		dst = kbin.AppendInt32(dst, int32(e.LeaderEpoch))
-		dst = kbin.AppendInt32(dst, int32(e.LastEpoch))
 		dst = kbin.AppendInt64(dst, int64(e.EndOffset))
+		dst = kbin.AppendArrayLen(dst, len(e.Epochs))
+		for _, h := range e.Epochs {
+			dst = kbin.AppendInt32(dst, int32(h.Epoch))
+			dst = kbin.AppendInt64(dst, int64(h.Start))
+		}
 	}
 	return dst
 }
 
 // ReadFrom decodes; nothing is kept of b.
 func (r *LogEndsRequest) ReadFrom(b []byte) error {
-	const endSize = 16 + 4 + 4 + 4 + 8
+	const endSize = 16 + 4 + 4 + 8 + 4 // without epochs
 	d := kbin.Reader{Src: b}
 	*r = LogEndsRequest{BrokerID: kafka.NodeID(d.Int32()), BrokerEpoch: kafka.BrokerEpoch(d.Int64())}
 	n := int(d.ArrayLen())
@@ -77,8 +86,14 @@ func (r *LogEndsRequest) ReadFrom(b []byte) error {
 		copy(e.TopicID[:], d.Span(16))
 		e.Partition = d.Int32()
 		e.LeaderEpoch = kafka.LeaderEpoch(d.Int32())
-		e.LastEpoch = kafka.LeaderEpoch(d.Int32())
 		e.EndOffset = kafka.Offset(d.Int64())
+		epochs := int(d.ArrayLen())
+		if epochs < 0 || epochs > MaxEndEpochs {
+			return kbin.ErrNotEnoughData
+		}
+		for range epochs {
+			e.Epochs = append(e.Epochs, leaderepoch.Entry{Epoch: kafka.LeaderEpoch(d.Int32()), Start: kafka.Offset(d.Int64())})
+		}
 		r.Ends = append(r.Ends, e)
 	}
 	return d.Complete()

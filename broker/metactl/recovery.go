@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/leaderepoch"
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -16,8 +17,8 @@ import (
 //     Kafka, or a topic with one replica would not survive the kill of its broker.
 //   - when unclean.leader.election.enable allows it, or an administrator asks by ElectLeaders.
 //
-// The replica with the most complete log leads, by (last epoch, end offset), of all that answered: at once when every
-// replica has, else when RecoveryBound has passed since the first answer.
+// The replica with the most complete log leads, by (last epoch, end offset), of all that answered and whose logs do not part from that of a
+// last known member (see withoutOutsiders): at once when every replica has, else when RecoveryBound has passed since the first answer.
 type recovery struct {
 	epoch   kafka.LeaderEpoch // of the leaderless partition; ends of another do not count
 	first   kafka.Elapsed     // when the first end came
@@ -26,10 +27,35 @@ type recovery struct {
 }
 
 type replicaEnd struct {
-	node      kafka.NodeID
-	broker    kafka.BrokerEpoch
-	lastEpoch kafka.LeaderEpoch
-	end       kafka.Offset
+	node   kafka.NodeID
+	broker kafka.BrokerEpoch
+	end    kafka.Offset
+	epochs []leaderepoch.Entry
+}
+
+// last is the epoch of the last record.
+func (e replicaEnd) last() kafka.LeaderEpoch {
+	if len(e.epochs) == 0 {
+		return kafka.NoLeaderEpoch
+	}
+	return e.epochs[len(e.epochs)-1].Epoch
+}
+
+// holdsLastOf tells whether this log has the last record of another. Records of one offset and epoch are the same in every log, and so is
+// all before them. Where the history does not go back far enough, it is taken to.
+func (e replicaEnd) holdsLastOf(o replicaEnd) bool {
+	if len(o.epochs) == 0 {
+		return true
+	}
+	if e.end < o.end {
+		return false
+	}
+	for _, h := range slices.Backward(e.epochs) {
+		if h.Start < o.end {
+			return h.Epoch == o.last()
+		}
+	}
+	return true
 }
 
 // logEnds answers LogEndsRequest.
@@ -46,7 +72,7 @@ func (t *turn) logEnds(req *LogEndsRequest) kmsg.Response {
 			continue
 		}
 		seen[e.TopicIDPartition] = true
-		t.recovery(ref).take(replicaEnd{req.BrokerID, req.BrokerEpoch, e.LastEpoch, e.EndOffset}, t.now)
+		t.recovery(ref).take(replicaEnd{req.BrokerID, req.BrokerEpoch, e.EndOffset, e.Epochs}, t.now)
 		x := t.change(ref, nil)
 		x.recover()
 		if c := x.done(); c != nil {
@@ -118,26 +144,21 @@ func (x *transition) recover() {
 func mostComplete(replicas []kafka.NodeID, ends []replicaEnd) kafka.NodeID {
 	best := slices.MaxFunc(ends, func(a, b replicaEnd) int {
 		return cmp.Or(
-			cmp.Compare(a.lastEpoch, b.lastEpoch), cmp.Compare(a.end, b.end),
+			cmp.Compare(a.last(), b.last()), cmp.Compare(a.end, b.end),
 			cmp.Compare(slices.Index(replicas, b.node), slices.Index(replicas, a.node)))
 	})
 	return best.node
 }
 
-// withoutOutsiders drops ends of an epoch that no last known member has any record of. They are of a former leader that went on without
-// the others, who elected another; as long as that one wrote nothing, its epoch shows in no log, and the outsider would win by
-// its own.
+// withoutOutsiders drops the logs that do not continue those of the last known members. A former leader may have gone on without the others,
+// who elected another; as long as that one wrote nothing, its epoch shows in no log, and the outsider would win by its own last
+// epoch, though what it has beside the members' logs was never committed. But a member may have lost its end with the power, or all it had: an
+// outsider that has its last record has all the member has left, and may have what it lost.
 func withoutOutsiders(ends []replicaEnd, known []kafka.NodeID) []replicaEnd {
-	last, any := kafka.NoLeaderEpoch, false
-	for _, e := range ends {
-		if slices.Contains(known, e.node) {
-			last, any = max(last, e.lastEpoch), true
-		}
-	}
-	if !any {
-		return ends
-	}
-	return filterEnds(ends, func(e replicaEnd) bool { return e.lastEpoch <= last })
+	members := filterEnds(ends, func(e replicaEnd) bool { return slices.Contains(known, e.node) })
+	return filterEnds(ends, func(e replicaEnd) bool {
+		return slices.Contains(known, e.node) || !slices.ContainsFunc(members, func(m replicaEnd) bool { return !e.holdsLastOf(m) })
+	})
 }
 
 func filterEnds(ends []replicaEnd, keep func(replicaEnd) bool) []replicaEnd {

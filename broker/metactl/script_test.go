@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/leaderepoch"
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/fairlead-io/fairlead/broker/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -229,14 +230,21 @@ func (s *script) elect() string {
 }
 
 // ends N TOPIC-N last=EPOCH end=OFFSET [leader-epoch=] [epoch=]
+// ends NODE PARTITION [end=] [last=EPOCH | epochs=EPOCH@START,...]
 func (s *script) ends() string {
 	topic, n := s.partition(s.args[1])
 	req := &LogEndsRequest{BrokerID: kafka.NodeID(s.node()), BrokerEpoch: kafka.BrokerEpoch(s.int("epoch", s.epochOf(s.node())))}
 	req.Ends = []LogEnd{{
 		TopicIDPartition: kafka.TopicIDPartition{TopicID: topic.ID, Partition: n},
 		LeaderEpoch:      kafka.LeaderEpoch(s.int("leader-epoch", int64(topic.Partition(n).LeaderEpoch))),
-		LastEpoch:        kafka.LeaderEpoch(s.int("last", -1)), EndOffset: kafka.Offset(s.int("end", 0)),
+		EndOffset:        kafka.Offset(s.int("end", 0)),
 	}}
+	for history := range strings.SplitSeq(s.text("epochs", s.text("last", "")), ",") {
+		var e leaderepoch.Entry
+		if n, _ := fmt.Sscanf(history, "%d@%d", &e.Epoch, &e.Start); n > 0 {
+			req.Ends[0].Epochs = append(req.Ends[0].Epochs, e)
+		}
+	}
 	return fmt.Sprintf("%v\n", kafka.ErrorCode(decide[*LogEndsResponse](s.world, req).ErrorCode))
 }
 

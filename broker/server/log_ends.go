@@ -75,8 +75,8 @@ func (s *Server) leaderlessEnds(image *metadata.Image) []metactl.LogEnd {
 			if code != kafka.None {
 				continue
 			}
-			d := replica.Describe()
-			ends = append(ends, metactl.LogEnd{TopicIDPartition: id, LeaderEpoch: p.LeaderEpoch, LastEpoch: d.LastEpoch, EndOffset: d.LogEnd})
+			d := replica.LogEnd(metactl.MaxEndEpochs)
+			ends = append(ends, metactl.LogEnd{TopicIDPartition: id, LeaderEpoch: p.LeaderEpoch, EndOffset: d.Offset, Epochs: d.Epochs})
 		}
 	}
 	return ends

@@ -167,8 +167,8 @@ func (p *process) reportLogEnds() {
 			if s.Leader != kafka.NoNode || !s.HasReplica(p.h.id) || code != kafka.None {
 				continue
 			}
-			d := replica.Describe()
-			req.Ends = append(req.Ends, metactl.LogEnd{TopicIDPartition: id, LeaderEpoch: s.LeaderEpoch, LastEpoch: d.LastEpoch, EndOffset: d.LogEnd})
+			d := replica.LogEnd(metactl.MaxEndEpochs)
+			req.Ends = append(req.Ends, metactl.LogEnd{TopicIDPartition: id, LeaderEpoch: s.LeaderEpoch, EndOffset: d.Offset, Epochs: d.Epochs})
 		}
 	}
 	if len(req.Ends) > 0 && p.epoch != kafka.NoBrokerEpoch {
