@@ -228,6 +228,7 @@ func (s *Server) shutDown(clean bool) {
 	_ = s.internalServer.Shutdown(ctx)
 	s.cancel()
 	s.peers.close()
+	_ = s.admin.Close() // serveAdmin is one of those that are waited for
 	s.background.Wait()
 	if clean {
 		if err := s.partitions.Close(s.lastEpoch(), s.clock.Elapsed()); err != nil {

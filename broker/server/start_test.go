@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fairlead-io/fairlead/broker/adminapi"
+	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/quorum"
 	"github.com/fairlead-io/fairlead/broker/raftlog"
@@ -256,5 +259,40 @@ func TestAStaleBrokerEpochIsRefused(t *testing.T) {
 	}
 	if b := m.images.Current().Broker(0); b.Fenced || b.Epoch != epoch {
 		t.Errorf("%+v", b)
+	}
+}
+
+// TestReadinessFollowsThePhases: not ready, with the reason, until clients are served, and not any more when the broker stops; alive all along.
+func TestReadinessFollowsThePhases(t *testing.T) {
+	m := machines(t, 1, config.Values{"fairlead.admin.address": "127.0.0.1:0"})[0]
+	m.format()
+	s, err := m.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(path string) (int, adminapi.Readiness) {
+		var r adminapi.Readiness
+		status, _ := get(t, s, path, &r)
+		return status, r
+	}
+	if status, r := ask("/readyz"); status != http.StatusServiceUnavailable || r.Ready || r.Phase != adminapi.Joining || r.Reason == "" {
+		t.Errorf("before: %d %+v", status, r)
+	}
+	if status, _ := ask("/healthz"); status != http.StatusOK {
+		t.Errorf("not alive before it serves: %d", status)
+	}
+	end := runBroker(t, s)
+	eventually(t, "it serves", func() bool { return s.readiness().Ready })
+	resp, err := http.Get("http://" + s.adminListener.Addr().String() + "/readyz")
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("over its socket: %+v %v", resp, err)
+	} else {
+		resp.Body.Close()
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if status, r := ask("/readyz"); status != http.StatusServiceUnavailable || r.Phase != adminapi.Stopping {
+		t.Errorf("afterwards: %d %+v", status, r)
 	}
 }
