@@ -16,6 +16,7 @@ type simTopic struct {
 	name       string
 	partitions int32
 	replicas   int16
+	assigned   []kafka.NodeID // of every partition; nil: the controller chooses
 	configs    map[string]string
 }
 
@@ -27,6 +28,26 @@ func (w *World) build() {
 	brokers := 3 + w.rnd.IntN(3)
 	w.weather.draw(w)
 	w.logf("seed %d: %d brokers, loss mode %d, a fault every %v, delays up to %v", w.o.Seed, brokers, w.weather.mode, w.weather.pace, w.weather.maxWait)
+	w.found(voters, brokers)
+	configs := map[string]string{"min.insync.replicas": "2", "segment.bytes": "1048576"}
+	if w.weather.mode == lossAnyTime {
+		configs["flush.messages"] = "1" // else a power loss of all replicas may lose what was acknowledged
+	}
+	w.topics = []simTopic{{name: "t", partitions: 2, replicas: 3, configs: configs}}
+	for _, t := range w.topics {
+		w.createTopic(t)
+		for n := range t.partitions {
+			for range 2 {
+				w.addProducer(kafka.TopicPartition{Topic: t.name, Partition: n})
+			}
+		}
+	}
+	w.weather.begin(w)
+	w.check.probe(w)
+}
+
+// found makes the hosts and starts the cluster.
+func (w *World) found(voters, brokers int) {
 	for i := range brokers {
 		w.hosts = append(w.hosts, w.newHost(kafka.NodeID(i)))
 	}
@@ -45,21 +66,6 @@ func (w *World) build() {
 		}
 		h.start()
 	}
-	configs := map[string]string{"min.insync.replicas": "2", "segment.bytes": "1048576"}
-	if w.weather.mode == lossAnyTime {
-		configs["flush.messages"] = "1" // else a power loss of all replicas may lose what was acknowledged
-	}
-	w.topics = []simTopic{{"t", 2, 3, configs}}
-	for _, t := range w.topics {
-		w.createTopic(t)
-		for n := range t.partitions {
-			for range 2 {
-				w.addProducer(kafka.TopicPartition{Topic: t.name, Partition: n})
-			}
-		}
-	}
-	w.weather.begin(w)
-	w.check.probe(w)
 }
 
 // createTopic asks again until the topic is there.
@@ -68,6 +74,17 @@ func (w *World) createTopic(t simTopic) {
 	req.SetVersion(req.MaxVersion())
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = t.name, t.partitions, t.replicas
+	if t.assigned != nil {
+		topic.NumPartitions, topic.ReplicationFactor = -1, -1
+		for n := range t.partitions {
+			a := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
+			a.Partition = n
+			for _, r := range t.assigned {
+				a.Replicas = append(a.Replicas, int32(r))
+			}
+			topic.ReplicaAssignment = append(topic.ReplicaAssignment, a)
+		}
+	}
 	for _, name := range []string{"flush.messages", "min.insync.replicas", "segment.bytes"} {
 		if v, ok := t.configs[name]; ok {
 			c := kmsg.NewCreateTopicsRequestTopicConfig()
@@ -91,7 +108,7 @@ func (w *World) createTopic(t simTopic) {
 		switch code := kafka.ErrorCode(r.Topics[0].ErrorCode); code {
 		case kafka.None, kafka.TopicAlreadyExists:
 			w.logf("topic %s: %s", t.name, code)
-		case kafka.InvalidReplicationFactor: // not enough brokers are registered yet
+		case kafka.InvalidReplicationFactor, kafka.InvalidReplicaAssignment: // not enough brokers are registered yet
 			again()
 		default:
 			w.fail("create topic %s: %s %s", t.name, code, strOf(r.Topics[0].ErrorMessage))

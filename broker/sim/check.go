@@ -22,13 +22,20 @@ import (
 //	watermark  the watermark of a replica does not go back while its process lives
 //	acks       what was acknowledged is there at the offset that was told, once
 //	latest     the latest offset that a leader tells is not below what leaders before it told or committed (KIP-207)
-//	log end    a watermark is not above the replica's own log end
+//	log end    a watermark is within the replica's own log
+//	epochs     a leader answers a fetch that names a leader epoch only in that epoch; no log has an epoch that its broker's image does not know
+//	proposals  a leader proposes for its ISR only brokers that are eligible in its own image, in the life that the image knows
 //	min ISR    a leader takes in nothing with acks=all while its ISR is below min.insync.replicas
 //	elections  a leader comes from ISR or ELR, while there are any
 //	joining    who joins an ISR is neither fenced nor stopping
 //	leaving    ISR and ELR together stay at min.insync.replicas, as far as their members did not start anew
 //	anew       who comes back after an unclean stop, or with another directory, is in no ISR and no ELR
 //	silence    a broker that nobody hears is fenced after its session
+//	ids        a process with the id of a broker that is alive is not registered
+//	copies     what is acknowledged with acks=all is at min.insync.replicas brokers at least, as far as these did not die since it was sent
+//	answers    a producer gets no answer that accuses it: it did nothing wrong
+//	convergence  when all faults are over, every broker serves and every replica joins its ISR within a minute (at the end)
+//	joined     who keeps up with a leader joins its ISR (in scenarios)
 //	sequences  the records of a producer are in the log in order, without gap or duplicate (at the end)
 type checker struct {
 	terms     map[uint64]kafka.NodeID
@@ -50,11 +57,11 @@ type leadership struct {
 	epoch kafka.LeaderEpoch
 }
 
-// unread is a part of a replica's log that has become committed.
+// unread is a part of a replica's log that has become committed, or a replica that was truncated.
 type unread struct {
 	p     *process
 	id    kafka.TopicIDPartition
-	first kafka.Offset
+	first kafka.Offset // NoOffset: nothing became committed
 }
 
 // unknown stands for a record that was deleted before the checker could read it.
@@ -69,7 +76,7 @@ func (c *checker) init() {
 
 func (c *checker) leads(w *World, h *host, term uint64) {
 	if other, ok := c.terms[term]; ok && other != h.id {
-		w.fail("term %d of the quorum has two leaders: %d and %d", term, other, h.id)
+		w.breach("terms", "term %d of the quorum has two leaders: %d and %d", term, other, h.id)
 	}
 	c.terms[term] = h.id
 }
@@ -89,7 +96,7 @@ func (c *checker) image(w *World, h *host, image *metadata.Image, delta *metadat
 	d := fnv.New64a()
 	_, _ = d.Write(metadata.EncodeRecords(nil, image.Records()))
 	if was, ok := c.images[image.Version()]; ok && was != d.Sum64() {
-		w.fail("broker %d has another image of version %d than was seen before", h.id, image.Version())
+		w.breach("images", "broker %d has another image of version %d than was seen before", h.id, image.Version())
 	}
 	c.images[image.Version()] = d.Sum64()
 }
@@ -100,13 +107,15 @@ type observer struct{ p *process }
 func (o observer) Watermark(id kafka.TopicIDPartition, from, to kafka.Offset) {
 	w := o.p.h.w
 	if to < from {
-		w.fail("broker %d: the watermark of %v goes back from %d to %d", o.p.h.id, id, from, to)
+		w.breach("watermark", "broker %d: the watermark of %v goes back from %d to %d", o.p.h.id, id, from, to)
 	}
 	w.check.unread = append(w.check.unread, unread{o.p, id, from})
 }
 
 func (o observer) Truncated(id kafka.TopicIDPartition, to, end kafka.Offset) {
-	o.p.h.w.logf("broker %d truncates %v from %d to %d", o.p.h.id, id.Partition, end, to)
+	w := o.p.h.w
+	w.check.unread = append(w.check.unread, unread{o.p, id, kafka.NoOffset})
+	w.logf("broker %d truncates %v from %d to %d", o.p.h.id, id.Partition, end, to)
 }
 
 func (o observer) Elected(id kafka.TopicIDPartition, epoch kafka.LeaderEpoch, start kafka.Offset) {
@@ -114,7 +123,7 @@ func (o observer) Elected(id kafka.TopicIDPartition, epoch kafka.LeaderEpoch, st
 	w.logf("broker %d leads %v in epoch %d from %d", o.p.h.id, id.Partition, epoch, start)
 	l := leadership{id, epoch}
 	if other, ok := w.check.elected[l]; ok && other != o.p.h.id {
-		w.fail("epoch %d of %v has two leaders: %d and %d", epoch, id, other, o.p.h.id)
+		w.breach("elected", "epoch %d of %v has two leaders: %d and %d", epoch, id, other, o.p.h.id)
 	}
 	w.check.elected[l] = o.p.h.id
 }
@@ -129,7 +138,9 @@ func (c *checker) step(w *World) {
 	for _, u := range todo {
 		if u.p.h.proc == u.p {
 			c.watermark(w, u.p, u.id)
-			c.read(w, u.p, u.id, u.first)
+			if u.first != kafka.NoOffset {
+				c.read(w, u.p, u.id, u.first)
+			}
 		}
 	}
 }
@@ -158,11 +169,14 @@ func (c *checker) read(w *World, p *process, id kafka.TopicIDPartition, first ka
 			var b record.Batch
 			var err error
 			if b, data, err = record.Next(data); err != nil {
-				w.fail("broker %d: %v at %d: %v", p.h.id, id, first, err)
+				w.breach("committed", "broker %d: %v at %d: %v", p.h.id, id, first, err)
 				return first
 			}
+			if b.BaseOffset() >= got.HighWatermark {
+				w.breach("committed", "broker %d shows %d of %v to a reader, its watermark is %d", p.h.id, b.BaseOffset(), id, got.HighWatermark)
+			}
 			if !b.CheckCRC() {
-				w.fail("broker %d: %v at %d: damaged batch", p.h.id, id, b.BaseOffset())
+				w.breach("committed", "broker %d: %v at %d: damaged batch", p.h.id, id, b.BaseOffset())
 			}
 			c.compare(w, p, id, b, first)
 			first = b.NextOffset()
@@ -189,11 +203,11 @@ func (c *checker) compare(w *World, p *process, id kafka.TopicIDPartition, b rec
 			log[r.Offset] = what
 		case what:
 		default:
-			w.fail("broker %d has %s at %d of %v below its watermark, %s was committed", p.h.id, what, r.Offset, id, log[r.Offset])
+			w.breach("committed", "broker %d has %s at %d of %v below its watermark, %s was committed", p.h.id, what, r.Offset, id, log[r.Offset])
 		}
 	}
 	if err := it.Err(); err != nil {
-		w.fail("broker %d: records of %v: %v", p.h.id, id, err)
+		w.breach("committed", "broker %d: records of %v: %v", p.h.id, id, err)
 	}
 }
 
@@ -201,7 +215,7 @@ func (c *checker) compare(w *World, p *process, id kafka.TopicIDPartition, b rec
 func (c *checker) acked(w *World, p *producer, base kafka.Offset) {
 	c.acks++
 	if base <= p.lastBase {
-		w.fail("producer %d: batch %d is acknowledged at %d, the one before at %d", p.id, p.sequence, base, p.lastBase)
+		w.breach("acks", "producer %d: batch %d is acknowledged at %d, the one before at %d", p.id, p.sequence, base, p.lastBase)
 	}
 	p.lastBase = base
 	at := c.ackedAt[p.tp]
@@ -212,7 +226,7 @@ func (c *checker) acked(w *World, p *producer, base kafka.Offset) {
 	for i, v := range p.values {
 		o := base + kafka.Offset(i)
 		if other, ok := at[o]; ok {
-			w.fail("offset %d of %v is acknowledged for %s and for %s", o, p.tp, other, v)
+			w.breach("acks", "offset %d of %v is acknowledged for %s and for %s", o, p.tp, other, v)
 		}
 		at[o] = v
 	}
@@ -228,7 +242,7 @@ func (c *checker) final(w *World) {
 			for _, r := range s.Replicas {
 				next := c.read(w, w.hosts[r].proc, id, 0)
 				if next != kafka.Offset(len(c.committed[id])) {
-					w.fail("broker %d has %v up to %d, committed is up to %d", r, id, next, len(c.committed[id]))
+					w.breach("committed", "broker %d has %v up to %d, committed is up to %d", r, id, next, len(c.committed[id]))
 				}
 			}
 			c.history(w, kafka.TopicPartition{Topic: t.name, Partition: n}, c.committed[id])
@@ -241,11 +255,11 @@ func (c *checker) history(w *World, tp kafka.TopicPartition, log []string) {
 	at := c.ackedAt[tp]
 	for _, o := range slices.Sorted(maps.Keys(at)) {
 		if int(o) >= len(log) {
-			w.fail("%s, acknowledged at %d of %v, is lost: the log ends at %d", at[o], o, tp, len(log))
+			w.breach("acks", "%s, acknowledged at %d of %v, is lost: the log ends at %d", at[o], o, tp, len(log))
 			return
 		}
 		if _, v, _ := strings.Cut(log[o], ":"); log[o] != unknown && v != at[o] {
-			w.fail("%s was acknowledged at %d of %v, there is %s", at[o], o, tp, log[o])
+			w.breach("acks", "%s was acknowledged at %d of %v, there is %s", at[o], o, tp, log[o])
 			return
 		}
 	}
@@ -257,7 +271,7 @@ func (c *checker) history(w *World, tp kafka.TopicPartition, log []string) {
 		_, v, _ := strings.Cut(what, ":")
 		id, number, _ := strings.Cut(v, "/")
 		if number != fmt.Sprint(next[id]) {
-			w.fail("%v: producer %s has %s at %d, number %d should come", tp, id, number, o, next[id])
+			w.breach("sequences", "%v: producer %s has %s at %d, number %d should come", tp, id, number, o, next[id])
 			return
 		}
 		next[id]++

@@ -35,7 +35,7 @@ func (p *process) ask(req kmsg.Request, done func(kmsg.Response, error)) {
 			})
 		})
 	default:
-		w.call(p, leader, func(q *process, answer func(any)) { q.decide(req, answer) }, finish)
+		w.call(p, leader, req.Key(), func(q *process, answer func(any)) { q.decide(req, answer) }, finish)
 		if w.chance(w.net.dup) { // a copy that somebody held back
 			late := recode(w, req)
 			w.after(w.between(0, 3*time.Second), func() {
@@ -84,6 +84,7 @@ func recodeResponse(w *World, req kmsg.Request, resp kmsg.Response) kmsg.Respons
 
 // alter carries an ISR change to the controller.
 func (p *process) alter(req *kmsg.AlterPartitionRequest, done func(*kmsg.AlterPartitionResponse, error)) {
+	p.h.w.check.proposed(p.h.w, p, req)
 	req.SetVersion(req.MaxVersion())
 	p.ask(req, func(resp kmsg.Response, err error) {
 		altered, _ := resp.(*kmsg.AlterPartitionResponse)
@@ -148,7 +149,7 @@ func (p *process) flush() {
 	}
 	p.flushing = true
 	w := p.h.w
-	w.after(w.between(0, 4*time.Millisecond), func() {
+	w.after(w.flushDelay+w.between(0, 4*time.Millisecond), func() {
 		p.do(func() {
 			p.flushing = false
 			p.parts.Flush(w.now)

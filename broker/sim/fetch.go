@@ -63,13 +63,14 @@ func (l *fetchLoop) step() {
 	}
 	l.inFlight = true
 	sent := recode(w, req).(*kmsg.FetchRequest)
-	w.call(p, l.leader, func(q *process, answer func(any)) { q.serveFetch(sent, answer) }, func(resp any, err error) {
+	w.call(p, l.leader, fetchKey, func(q *process, answer func(any)) { q.serveFetch(sent, answer) }, func(resp any, err error) {
 		l.inFlight = false
 		fetched, _ := resp.(*kmsg.FetchResponse)
 		if err == nil && fetched == nil {
 			err = errNoAnswer
 		}
 		l.f.Handle(fetched, err, w.now, p.h.wall())
+		w.check.fetched(w, p)
 		p.flush()
 		l.soon(0)
 	})
@@ -146,12 +147,14 @@ func (p *process) fetchOne(req *kmsg.FetchRequest, id kafka.TopicIDPartition, rp
 		r.ErrorCode = int16(code)
 		return r, true
 	}
+	_, leader := part.Role()
 	got := part.Fetch(partition.FetchRequest{
 		From: kafka.Offset(rp.FetchOffset), MaxBytes: int(rp.PartitionMaxBytes), AtLeastOneBatch: true,
 		CurrentLeaderEpoch: kafka.LeaderEpoch(rp.CurrentLeaderEpoch), LastFetchedEpoch: kafka.LeaderEpoch(rp.LastFetchedEpoch),
 		Replica: kafka.NodeID(req.ReplicaState.ID), ReplicaEpoch: kafka.BrokerEpoch(req.ReplicaState.Epoch),
 		ReplicaLogStart: kafka.Offset(rp.LogStartOffset), ReplicaHW: kafka.Offset(rp.HighWatermark), Now: p.h.w.now,
 	})
+	p.h.w.check.served(p.h.w, p, id, kafka.LeaderEpoch(rp.CurrentLeaderEpoch), leader.Epoch, got.Code)
 	r.ErrorCode, r.HighWatermark, r.LogStartOffset = int16(got.Code), int64(got.HighWatermark), int64(got.LogStart)
 	if got.Diverging.Epoch != kafka.NoLeaderEpoch {
 		r.DivergingEpoch.Epoch, r.DivergingEpoch.EndOffset = int32(got.Diverging.Epoch), int64(got.Diverging.End)

@@ -147,6 +147,16 @@ func (h *host) end(why string, lost bool) {
 	h.busyUntil = h.w.now
 }
 
+// vanish is a loss of power that nobody is told of, and that takes all that was not synced.
+func (h *host) vanish() {
+	if h.proc == nil {
+		return
+	}
+	h.w.logf("broker %d vanishes", h.id)
+	h.unclean, h.proc, h.busyUntil = true, nil, h.w.now
+	h.disk.CrashHard()
+}
+
 // unlock gives the lock of the data directory back, as the kernel does for a dead process; no other file is touched.
 func (h *host) unlock(p *process) {
 	if p.dir != nil {

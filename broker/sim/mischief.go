@@ -92,7 +92,7 @@ func (x *weather) ghost(w *World, h *host) {
 			// It may have been fenced, or silent, without our knowing: only a broker that was heard just now counts.
 			if now := d.proc.image.Broker(h.id); heard > 0 && w.now < heard.Add(heartbeatInterval) && now != nil && now.Epoch == epoch && now.Eligible() &&
 				h.proc != nil && h.proc.member.Phase() == membership.PhaseMember {
-				w.fail("a second process with the id of broker %d, which is alive, was registered", h.id)
+				w.breach("ids", "a second process with the id of broker %d, which is alive, was registered", h.id)
 			}
 		})
 		d.proc.pump()

@@ -15,6 +15,52 @@ type network struct {
 	delay     time.Duration
 	cut       map[link]bool // one way
 	calms     int           // how often it was calmed
+	holds     []*hold
+}
+
+// hold is what a script does to messages of one kind on one way: it keeps them until it lets them go, or slows them down.
+type hold struct {
+	w        *World
+	from, to kafka.NodeID // anyone for every host
+	key      int16        // of the request, or anyKey
+	answers  bool         // of the answers to such requests, not of the requests
+	copies   bool         // they arrive, and a copy is kept
+	slow     time.Duration
+	over     bool // it takes in no more
+	waiting  []func()
+}
+
+const (
+	anyone    = kafka.NodeID(-2)
+	anyKey    = int16(-1)
+	quorumKey = int16(-2) // messages of the quorum
+)
+
+// release lets go what was kept.
+func (h *hold) release() {
+	h.over = true
+	for _, deliver := range h.waiting {
+		h.w.after(0, deliver)
+	}
+	h.waiting = nil
+}
+
+// carry brings a message to its destination.
+func (w *World) carry(from, to kafka.NodeID, key int16, answer bool, deliver func()) {
+	transit := w.transit()
+	for _, h := range w.net.holds {
+		if h.over || h.answers != answer || h.from != from && h.from != anyone || h.to != to && h.to != anyone || h.key != key && h.key != anyKey {
+			continue
+		}
+		if h.slow == 0 {
+			h.waiting = append(h.waiting, deliver)
+			if !h.copies {
+				return
+			}
+		}
+		transit += h.slow
+	}
+	w.after(transit, deliver)
 }
 
 type link struct{ from, to kafka.NodeID }
@@ -52,7 +98,7 @@ func (w *World) post(from kafka.NodeID, to kafka.NodeID, m quorum.Message) {
 		if !w.passes(from, to) {
 			continue
 		}
-		w.after(w.transit(), func() {
+		w.carry(from, to, quorumKey, false, func() {
 			w.onHost(to, func(p *process) {
 				m, err := quorum.ParseMessage(data)
 				if err != nil {
@@ -76,9 +122,9 @@ type call struct {
 	over bool
 }
 
-// call asks a host. serve runs there and may answer later through the function that it is given; done runs on the caller's side,
+// call asks a host; key says what kind of request it is. serve runs there and may answer later through the function that it is given; done runs on the caller's side,
 // once, unless the caller's process ended.
-func (w *World) call(from *process, to kafka.NodeID, serve func(p *process, answer func(resp any)), done func(resp any, err error)) {
+func (w *World) call(from *process, to kafka.NodeID, key int16, serve func(p *process, answer func(resp any)), done func(resp any, err error)) {
 	c := &call{w: w, from: from, to: to, done: done}
 	origin := client
 	if from != nil {
@@ -88,7 +134,7 @@ func (w *World) call(from *process, to kafka.NodeID, serve func(p *process, answ
 	if !w.passes(origin, to) {
 		return
 	}
-	w.after(w.transit(), func() {
+	w.carry(origin, to, key, false, func() {
 		w.onHost(to, func(p *process) {
 			c.at = p
 			p.calls = append(p.calls, c)
@@ -96,7 +142,7 @@ func (w *World) call(from *process, to kafka.NodeID, serve func(p *process, answ
 				if !w.passes(to, origin) {
 					return
 				}
-				w.after(w.transit(), func() { c.end(resp, nil) })
+				w.carry(to, origin, key, true, func() { c.end(resp, nil) })
 			})
 		}, func() { w.after(w.transit(), func() { c.end(nil, errRefused) }) })
 	})

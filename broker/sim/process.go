@@ -22,6 +22,7 @@ import (
 // process is one run of a broker on its host: the parts of package server, wired by direct calls.
 type process struct {
 	h           *host
+	began       kafka.Elapsed
 	incarnation kafka.UUID
 	dir         *seglog.Directory
 	node        *quorum.Node
@@ -44,8 +45,9 @@ type process struct {
 	nodeDue, memberDue kafka.Elapsed // when the next timer event comes; -1: none
 	calls              []*call       // that were taken in and not answered
 	decidesSince       kafka.Elapsed
-	flushing           bool          // an event will flush
-	heartbeat          kafka.Elapsed // when the last one was answered well, 0: never
+	flushing           bool                           // an event will flush
+	brokerSince        map[kafka.NodeID]kafka.Elapsed // when image began to say of a broker what it says
+	heartbeat          kafka.Elapsed                  // when the last one was answered well, 0: never
 }
 
 type imageUpdate struct {
@@ -57,7 +59,10 @@ type imageUpdate struct {
 func (h *host) start() {
 	h.starts++
 	w := h.w
-	p := &process{h: h, epoch: kafka.NoBrokerEpoch, image: &metadata.Image{}, lastLeader: kafka.NoNode, nodeDue: -1, memberDue: -1}
+	p := &process{
+		h: h, began: w.now, epoch: kafka.NoBrokerEpoch, image: &metadata.Image{}, lastLeader: kafka.NoNode, nodeDue: -1, memberDue: -1,
+		brokerSince: map[kafka.NodeID]kafka.Elapsed{},
+	}
 	binary.BigEndian.PutUint64(p.incarnation[:], w.rnd.Uint64()|1)
 	w.logf("broker %d starts", h.id)
 	h.proc = p
@@ -252,6 +257,9 @@ func (p *process) follow() {
 	p.updates = nil
 	for _, u := range updates {
 		p.image = u.image
+		for _, d := range u.delta.Brokers {
+			p.brokerSince[d.ID] = w.now
+		}
 		b := u.image.Broker(h.id)
 		switch {
 		case p.placed:

@@ -18,13 +18,20 @@ type producer struct {
 	tp        kafka.TopicPartition
 	sequence  int32 // of the batch in flight, or of the next one
 	batch     []byte
-	values    []string // of the batch
-	finishing bool     // no new batch
+	sent      kafka.Elapsed // for the first time
+	values    []string      // of the batch
+	finishing bool          // no new batch
 	lastBase  kafka.Offset
 	epoch     kafka.LeaderEpoch // the newest that it saw
+	manual    bool              // a script says when the next batch comes
+	padding   int               // bytes of each record besides its value
 }
 
-const produceTimeout = time.Second
+const (
+	produceTimeout = time.Second
+	produceKey     = int16(0)
+	fetchKey       = int16(1)
+)
 
 func (w *World) addProducer(tp kafka.TopicPartition) {
 	p := &producer{w: w, id: kafka.ProducerID(1000 + len(w.producers)), tp: tp, lastBase: -1}
@@ -34,22 +41,30 @@ func (w *World) addProducer(tp kafka.TopicPartition) {
 
 // next begins a batch.
 func (p *producer) next() {
-	if p.finishing {
-		return
+	if !p.finishing && !p.manual {
+		p.begin(1 + p.w.rnd.IntN(3))
 	}
+}
+
+// begin sends a batch of n records.
+func (p *producer) begin(n int) {
 	b := record.NewBuilder(record.BuilderOptions{Idempotent: true, ProducerID: p.id, BaseSequence: p.sequence})
 	p.values = nil
-	for i := range 1 + p.w.rnd.IntN(3) {
+	for i := range n {
 		v := fmt.Sprintf("%d/%d", p.id, int(p.sequence)+i)
 		p.values = append(p.values, v)
-		b.Add(epochStart, nil, []byte(v))
+		var key []byte
+		if p.padding > 0 {
+			key = make([]byte, p.padding)
+		}
+		b.Add(epochStart, key, []byte(v))
 	}
 	batch, err := b.Build()
 	if err != nil {
 		p.w.fail("build a batch: %v", err)
 		return
 	}
-	p.batch = slices.Clone(batch)
+	p.batch, p.sent = slices.Clone(batch), p.w.now
 	p.send()
 }
 
@@ -70,8 +85,9 @@ func (p *producer) send() {
 		w.after(w.between(10*time.Millisecond, 60*time.Millisecond), p.send)
 		return
 	}
-	records := slices.Clone(p.batch)
-	w.call(nil, leader, func(q *process, answer func(any)) {
+	records, count := slices.Clone(p.batch), len(p.values)
+	sent := p.sent // for the first time: it was at those that died since then, perhaps
+	w.call(nil, leader, produceKey, func(q *process, answer func(any)) {
 		part, code := q.parts.Get(p.tp)
 		if part == nil {
 			answer(partition.ProduceResult{Code: code})
@@ -81,7 +97,16 @@ func (p *producer) send() {
 		part.Produce(partition.ProduceRequest{
 			Records: records, Version: 11, Acks: partition.AcksAll, LeaderEpoch: kafka.NoLeaderEpoch, Timeout: produceTimeout,
 			Wall: q.h.wall(), Now: w.now,
-		}, func(r partition.ProduceResult) { answer(r) })
+		}, func(r partition.ProduceResult) {
+			if do := w.inAnswer; do != nil {
+				w.inAnswer = nil
+				do()
+			}
+			if r.Code == kafka.None {
+				w.check.copied(w, p.tp, sent, r.BaseOffset+kafka.Offset(count))
+			}
+			answer(r)
+		})
 		w.check.admitted(w, q, before, part.Describe())
 		q.flush()
 	}, p.answered)
@@ -116,6 +141,6 @@ func (p *producer) answered(resp any, err error) {
 		kafka.RequestTimedOut, kafka.KafkaStorageError, kafka.FencedLeaderEpoch, kafka.UnknownLeaderEpoch:
 		again()
 	default:
-		w.fail("producer %d of %v at sequence %d gets %s %s", p.id, p.tp, p.sequence, r.Code, r.Message)
+		w.breach("answers", "producer %d of %v at sequence %d gets %s %s", p.id, p.tp, p.sequence, r.Code, r.Message)
 	}
 }

@@ -3,68 +3,83 @@ package sim
 import (
 	"flag"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
 
-var explore = flag.Int("explore", 0, "for each rule, look for the first seed that notices its absence, among this many")
+var explore = flag.Int("explore", 0, "for each rule, look who notices its absence in this many seeds")
 
-// rulesSeeds is how many seeds a rule may need to be missed: each was missed within 22 when this was written.
+// rulesSeeds is how many seeds of weather a rule may need to be missed: each was missed within 6 when this was written.
 const rulesSeeds = 80
 
-// unnoticed are the rules whose absence nothing notices within [rulesSeeds]: for these the simulation is too weak so far. What each would take:
-var unnoticed = map[string]string{
-	"replica.FullTruncationMovesWatermark": "a follower that is out of range and asked for its watermark before the next answer",
-	"replica.FenceLeaderEpoch":             "answers of a former leader that are later than the next election of the same broker",
-	"replica.RefuseNewerEpochs":            "a leader that appends a newer epoch between a fetch and its answer",
-	"replica.JoiningHoldsWatermark":        "a checker of the joining itself: data is safe without it, joining takes longer",
-	"replica.JoinAtEpochStart":             "two elections within one fetch of a replica outside the ISR",
-	"replica.FenceBrokerEpoch":             "a power loss of a follower that the leader does not hear of",
-	"replica.FollowerTruncatesFully":       "records deleted while a follower is away for long",
-	"replica.FlushGatesPosition":           "a blackout between append and flush; today flushes follow within 4 ms",
-	"metactl.NewDirectory":                 "a wiped disk of the last member of an ISR",
-	"metactl.AlterEpochs":                  "a late copy of an ISR change that takes back a shrink, and then a loss",
-	"metactl.AlterBrokerEpochs":            "the same, across a restart",
-	"metactl.StaleBrokerEpochs":            "a late heartbeat of a former registration that unfences the next one too early",
-	"metactl.MostCompleteLog":              "an unclean election among logs of different length",
+// weathered are the rules that weather misses soon, with the checkers that notice.
+var weathered = map[string][]string{
+	"replica.TruncateBeforeWatermark": {"watermark"},
+	"replica.KeepLastFetchedEpoch":    {"committed", "convergence"},
+	"replica.MaximalISR":              {"copies", "committed"},
+	"replica.MinISRGatesProduce":      {"min ISR"},
+	"replica.LatestAfterEpochStart":   {"latest"},
+	"replica.WatermarkNeverBack":      {"watermark"},
+	"metactl.CleanElection":           {"elections"},
+	"metactl.EligibleReplicas":        {"leaving"},
+	"metactl.UncleanStop":             {"anew"},
+	"metactl.DuplicateBroker":         {"ids"},
 }
 
-// TestRulesOff switches each rule off in turn and demands that some checker notices.
+// TestRulesOff switches each rule off in turn and demands that a checker notices: in the rule's scenario, else in weather. A scenario must pass when
+// all rules are on.
 func TestRulesOff(t *testing.T) {
 	for _, rule := range ruleNames() {
-		if _, weak := unnoticed[rule]; weak {
-			continue
-		}
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			seed, failure := firstToNotice(rule, rulesSeeds)
-			if failure == "" {
-				t.Fatalf("nothing notices within %d seeds that %s is off", rulesSeeds, rule)
+			sc, directed := scenarios[rule]
+			if !directed {
+				seed, r := firstToNotice(rule, weathered[rule])
+				if r.Checker == "" {
+					t.Fatalf("none of the checkers %q notices within %d seeds that the rule is off", weathered[rule], rulesSeeds)
+				}
+				t.Logf("seed %d: %s", seed, firstLine(r.Failure))
+				return
 			}
-			t.Logf("seed %d: %s", seed, failure)
+			if r := runScenario(DefaultOptions(1), sc.scenario); r.Failure != "" {
+				t.Errorf("with all rules on: %s", r.Failure)
+			}
+			r := runScenario(withoutRule(rule, 1), sc.scenario)
+			t.Log(firstLine(r.Failure))
+			if r.Checker != sc.checker {
+				t.Errorf("when it is off, the checker %q notices, not %q", r.Checker, sc.checker)
+			}
 		})
 	}
 }
 
-// TestExploreRules prints, for each rule, the first seed that notices its absence and what noticed it, also for those of unnoticed.
+// TestExploreRules prints, for each rule, which checkers notice its absence in weather, and in how many of the seeds.
 func TestExploreRules(t *testing.T) {
-	if *explore == 0 {
-		return
-	}
 	for _, rule := range ruleNames() {
-		seed, failure := firstToNotice(rule, *explore)
-		t.Logf("%-40s %d %s", rule, seed, failure)
+		by := map[string]int{}
+		for seed := range uint64(*explore) {
+			if r := Run(withoutRule(rule, seed+1)); r.Failure != "" {
+				by[r.Checker]++
+			}
+		}
+		t.Logf("%-40s %v", rule, by)
 	}
 }
 
-func firstToNotice(rule string, seeds int) (seed uint64, failure string) {
-	for seed = 1; seed <= uint64(seeds); seed++ {
-		if r := Run(withoutRule(rule, seed)); r.Failure != "" {
-			failure, _, _ = strings.Cut(r.Failure, "\n")
-			return seed, failure
+// firstToNotice is the first seed in which one of these checkers notices that a rule is off.
+func firstToNotice(rule string, checkers []string) (seed uint64, r Result) {
+	for seed = 1; seed <= rulesSeeds; seed++ {
+		if r = Run(withoutRule(rule, seed)); slices.Contains(checkers, r.Checker) {
+			return seed, r
 		}
 	}
-	return 0, ""
+	return 0, Result{}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 // ruleNames lists the switches of both machines.

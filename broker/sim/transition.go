@@ -14,12 +14,15 @@ func (c *checker) transition(w *World, h *host, image *metadata.Image, delta *me
 		return // not one entry: a snapshot
 	}
 	eligible := slices.Concat(before.ISR, before.ELR)
-	if after.Leader != before.Leader && after.Leader != kafka.NoNode && len(eligible) > 0 && !slices.Contains(eligible, after.Leader) {
-		w.fail("image %d: %s-%d is led by %d, eligible were %v", image.Version(), d.Topic, d.Partition, after.Leader, eligible)
+	// A leader whose disk is full lets others join and goes, in one entry.
+	full := image.Broker(before.Leader)
+	shed := full != nil && full.Eligible() && full.DiskFull && slices.Contains(after.ISR, after.Leader)
+	if after.Leader != before.Leader && after.Leader != kafka.NoNode && len(eligible) > 0 && !slices.Contains(eligible, after.Leader) && !shed {
+		w.breach("elections", "image %d: %s-%d is led by %d, eligible were %v", image.Version(), d.Topic, d.Partition, after.Leader, eligible)
 	}
 	for _, n := range after.ISR {
 		if !slices.Contains(before.ISR, n) && after.Leader == before.Leader && after.LeaderEpoch == before.LeaderEpoch && !image.Eligible(n) {
-			w.fail("image %d: %d joins the ISR of %s-%d and is not eligible", image.Version(), n, d.Topic, d.Partition)
+			w.breach("joining", "image %d: %d joins the ISR of %s-%d and is not eligible", image.Version(), n, d.Topic, d.Partition)
 		}
 	}
 	anew := func(n kafka.NodeID) bool {
@@ -33,8 +36,8 @@ func (c *checker) transition(w *World, h *host, image *metadata.Image, delta *me
 			kept++
 		}
 	}
-	if len(after.ISR)+len(after.ELR) < min(minISR, kept) {
-		w.fail("image %d: %s-%d had %v eligible, of which %d did not start anew; left are ISR %v, ELR %v", image.Version(), d.Topic, d.Partition,
+	if len(after.ISR)+len(after.ELR) < min(w.minISR(), kept) {
+		w.breach("leaving", "image %d: %s-%d had %v eligible, of which %d did not start anew; left are ISR %v, ELR %v", image.Version(), d.Topic, d.Partition,
 			eligible, kept, after.ISR, after.ELR)
 	}
 }
@@ -54,7 +57,7 @@ func (c *checker) registrations(w *World, image *metadata.Image, delta *metadata
 		for t := range image.Topics() {
 			for n, s := range t.Partitions() {
 				if len(s.Replicas) > 1 && slices.Contains(slices.Concat(s.ISR, s.ELR), b.ID) {
-					w.fail("image %d: broker %d starts anew (other directory %v, unclean %v) and is still eligible in %s-%d", image.Version(), b.ID, wiped, unclean, t.Name, n)
+					w.breach("anew", "image %d: broker %d starts anew (other directory %v, unclean %v) and is still eligible in %s-%d", image.Version(), b.ID, wiped, unclean, t.Name, n)
 				}
 			}
 		}

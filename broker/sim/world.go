@@ -31,6 +31,7 @@ func DefaultOptions(seed uint64) Options {
 type Result struct {
 	Seed    uint64
 	Failure string // "" when everything held
+	Checker string // that found the failure; "" when none did, as with a panic
 	Digest  uint64 // of the trace
 	Trace   string // when it was kept
 	Events  int
@@ -57,7 +58,13 @@ type World struct {
 	check     checker
 	topics    []simTopic
 
+	// inAnswer is called once within the next answer to a produce: it stands for another thread that gets its turn there, where no lock
+	// is held.
+	inAnswer   func()
+	flushDelay time.Duration // between the wish for a flush and the flush, besides what chance adds
+
 	failure string
+	noticed string // the checker that found it, "" when none did
 	digest  interface {
 		Write([]byte) (int, error)
 		Sum64() uint64
@@ -98,7 +105,15 @@ const (
 )
 
 // Run makes a world and lets it run to its end.
-func Run(o Options) (r Result) {
+func Run(o Options) Result {
+	return run(o, func(w *World) {
+		w.build()
+		w.runUntil("the storm", w.now.Add(storm), func() bool { return false })
+	})
+}
+
+// run makes a world, lets something happen in it, heals it and demands convergence.
+func run(o Options, happen func(w *World)) (r Result) {
 	w := &World{o: o, rnd: rand.New(rand.NewPCG(o.Seed, 0x73696d)), digest: fnv.New64a()}
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,20 +121,22 @@ func Run(o Options) (r Result) {
 		}
 		r = w.result()
 	}()
-	w.build()
-	w.runUntil("the storm", w.now.Add(storm), func() bool { return false })
+	happen(w)
+	if w.failure != "" {
+		return r
+	}
 	w.heal()
 	if w.runUntil("convergence", w.now.Add(calm), w.converged) {
 		w.check.final(w)
 	} else if w.failure == "" {
-		w.fail("not converged within %v after healing: %s", calm, w.unconverged())
+		w.breach("convergence", "not converged within %v after healing: %s", calm, w.unconverged())
 	}
 	return r
 }
 
 func (w *World) result() Result {
 	return Result{
-		Seed: w.o.Seed, Failure: w.failure, Digest: w.digest.Sum64(), Trace: w.text.String(), Events: w.ran, Acked: w.check.acks,
+		Seed: w.o.Seed, Failure: w.failure, Checker: w.noticed, Digest: w.digest.Sum64(), Trace: w.text.String(), Events: w.ran, Acked: w.check.acks,
 		Crashes: w.weather.crashes, Leaders: len(w.check.elected), Terms: len(w.check.terms), Elapsed: time.Duration(w.now),
 	}
 }
@@ -156,6 +173,14 @@ func (w *World) fail(format string, args ...any) {
 	if w.failure == "" {
 		w.failure = fmt.Sprintf("at %v: ", time.Duration(w.now)) + fmt.Sprintf(format, args...)
 		w.logf("FAILURE %s", w.failure)
+	}
+}
+
+// breach is a failure that a checker found: a promise that was not kept.
+func (w *World) breach(checker, format string, args ...any) {
+	if w.failure == "" {
+		w.noticed = checker
+		w.fail(checker+": "+format, args...)
 	}
 }
 
