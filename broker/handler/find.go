@@ -11,7 +11,7 @@ import (
 func (h *Handler) partitionOf(tp kafka.TopicPartition) (*partition.Partition, kafka.ErrorCode) {
 	p, code := h.Partitions.Get(tp)
 	if code == kafka.UnknownTopicOrPartition {
-		if t := h.Images.Current().TopicByName(tp.Topic); t != nil && t.Partition(tp.Partition) != nil {
+		if t := h.Newest().TopicByName(tp.Topic); t != nil && t.Partition(tp.Partition) != nil {
 			code = kafka.NotLeaderOrFollower
 		}
 	}
@@ -22,7 +22,7 @@ func (h *Handler) partitionOf(tp kafka.TopicPartition) (*partition.Partition, ka
 func (h *Handler) partitionByID(tp kafka.TopicIDPartition) (*partition.Partition, kafka.ErrorCode) {
 	p, code := h.Partitions.GetByID(tp)
 	if code == kafka.UnknownTopicID || code == kafka.UnknownTopicOrPartition {
-		if h.Images.Current().Partition(tp) != nil {
+		if h.Newest().Partition(tp) != nil {
 			code = kafka.NotLeaderOrFollower
 		}
 	}

@@ -28,9 +28,9 @@ type Controller interface {
 	Status() quorum.Status
 }
 
-// Images gives what the broker knows of the cluster.
+// Images gives what the broker knows of the cluster and has followed: its partitions have the roles that the image gives them.
 type Images interface {
-	// Current is the newest image, never nil.
+	// Current is the newest such image, never nil.
 	Current() *metadata.Image
 	// Await returns the first image, from now on, that satisfies ok, or the newest when the context ends.
 	Await(ctx context.Context, ok func(*metadata.Image) bool) *metadata.Image
@@ -41,8 +41,9 @@ type Options struct {
 	Node       kafka.NodeID
 	ClusterID  func() string
 	Images     Images
-	Settings   func() *config.Broker // the broker's settings as they are now
-	Layers     func() config.Layers  // where they come from, without a topic's
+	Newest     func() *metadata.Image // may be ahead of Images, never behind
+	Settings   func() *config.Broker  // the broker's settings as they are now
+	Layers     func() config.Layers   // where they come from, without a topic's
 	Partitions *partition.Manager
 	Volume     func() (total, free int64) // bytes of the file system of the data directory; -1 when unknown
 	Throttle   *replication.Throttle      // of what throttled followers are sent; nil: none

@@ -59,6 +59,7 @@ func (h *Handler) produceTo(c *call, req *kmsg.ProduceRequest, t *kmsg.ProduceRe
 		refuse(kafka.InvalidRequiredAcks, "")
 		return
 	}
+	h.catchUp(t.Topic, t.TopicID, asked.Partition)
 	var target *partition.Partition
 	var code kafka.ErrorCode
 	if req.Version >= 13 {

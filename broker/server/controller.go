@@ -26,58 +26,72 @@ type controllerClient struct {
 	self   kafka.NodeID
 	quorum *quorum.Runner
 	peers  *peers
-	images *images
-	clock  clock
+	// images are the quorum's; followed are those that this broker's partitions have followed.
+	images, followed *images
+	clock            clock
 }
 
 // Status is what this broker knows of the quorum.
 func (c *controllerClient) Status() quorum.Status { return c.quorum.Status() }
 
-// Do sends a request, again and again while there is no leader to take it, until the context ends. See handler.Controller.
+// Do sends a request, again and again while there is no leader to take it, until the context ends, and answers when this broker has followed
+// what was decided. See handler.Controller.
 func (c *controllerClient) Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+	resp, index, err := c.persist(ctx, req)
+	if err == nil {
+		c.followed.Await(ctx, func(i *metadata.Image) bool { return i.Version() >= index })
+	}
+	return resp, err
+}
+
+// persist sends a request until the quorum's leader takes it or the context ends. It gives the version of the image that holds what was
+// decided, and waits for nothing more.
+func (c *controllerClient) persist(ctx context.Context, req kmsg.Request) (kmsg.Response, uint64, error) {
 	for {
-		resp, err := c.once(ctx, req)
+		resp, index, err := c.once(ctx, req)
 		if err == nil || ctx.Err() != nil || errors.Is(err, quorum.ErrTooLarge) {
-			return resp, err
+			return resp, index, err
 		}
 		select {
 		case <-time.After(controllerRetry):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w (last: %w)", ctx.Err(), err)
+			return nil, 0, fmt.Errorf("%w (last: %w)", ctx.Err(), err)
 		}
 	}
 }
 
 // once makes one attempt.
-func (c *controllerClient) once(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+func (c *controllerClient) once(ctx context.Context, req kmsg.Request) (resp kmsg.Response, index uint64, err error) {
 	leader := c.quorum.Status().Leader
 	if leader == kafka.NoNode {
-		return nil, &quorum.NotLeaderError{Leader: kafka.NoNode}
+		return nil, 0, &quorum.NotLeaderError{Leader: kafka.NoNode}
 	}
 	if leader == c.self {
 		if q, ok := req.(*kmsg.DescribeQuorumRequest); ok {
-			return c.describe(q)
+			resp, err = c.describe(q)
+		} else {
+			resp, err = c.decide(ctx, req)
 		}
-		return c.decide(ctx, req)
+		return resp, c.images.Current().Version(), err
 	}
 	client := c.peers.client(leader)
 	if client == nil {
-		return nil, quorum.ErrStopped
+		return nil, 0, quorum.ErrStopped
 	}
 	if ends, ok := req.(*metactl.LogEndsRequest); ok {
-		return c.reportEnds(ctx, client, ends)
+		resp, err = c.reportEnds(ctx, client, ends)
+		return resp, 0, err
 	}
 	resp, release, err := client.Do(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the quorum leader, broker %d: %w", leader, err)
+		return nil, 0, fmt.Errorf("ask the quorum leader, broker %d: %w", leader, err)
 	}
 	index, ok := takeIndex(resp)
 	release() // nothing else in a controller's response is a view of its buffer
 	if !ok {
-		return nil, &quorum.NotLeaderError{Leader: kafka.NoNode}
+		return nil, 0, &quorum.NotLeaderError{Leader: kafka.NoNode}
 	}
-	c.images.Await(ctx, func(i *metadata.Image) bool { return i.Version() >= index })
-	return resp, nil
+	return resp, index, nil
 }
 
 // describe is this broker's own answer to DescribeQuorum, which the controller does not decide: the quorum's node knows it.

@@ -87,6 +87,7 @@ func (s *Server) follow(ctx context.Context) {
 			s.partitionCounts.follow(&u.delta, s.node)
 			s.followGroups(&u.delta)
 			s.noticeLeaderless(&u.delta)
+			s.followed.publish(u.image)
 			s.members.imageApplied(u.image)
 		}
 	}

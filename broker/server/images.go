@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fairlead-io/fairlead/broker/metadata"
 )
@@ -10,33 +11,33 @@ import (
 // images holds the newest image of the cluster and lets requests wait for one that they need. Readers of the newest image
 // wait for nobody.
 type images struct {
+	current atomic.Pointer[metadata.Image]
+
 	mu      sync.Mutex
-	current *metadata.Image // guarded by mu, as changed is
-	changed chan struct{}   // closed when current is replaced
+	changed chan struct{} // closed when current is replaced; guarded by mu
 }
 
 func newImages() *images {
-	return &images{current: &metadata.Image{}, changed: make(chan struct{})}
+	i := &images{changed: make(chan struct{})}
+	i.current.Store(&metadata.Image{})
+	return i
 }
 
 // Current is the newest image.
-func (i *images) Current() *metadata.Image {
-	image, _ := i.watch()
-	return image
-}
+func (i *images) Current() *metadata.Image { return i.current.Load() }
 
 // watch gives the newest image and a channel that is closed when there is a newer one.
 func (i *images) watch() (*metadata.Image, <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.current, i.changed
+	return i.current.Load(), i.changed
 }
 
 // publish replaces the image.
 func (i *images) publish(image *metadata.Image) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.current = image
+	i.current.Store(image)
 	close(i.changed)
 	i.changed = make(chan struct{})
 }

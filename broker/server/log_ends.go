@@ -39,7 +39,7 @@ func (s *Server) reportLogEnds(ctx context.Context) {
 		inReports(ends, func(report []metactl.LogEnd) error {
 			limit, cancel := context.WithTimeout(ctx, membership.RequestTimeout)
 			defer cancel()
-			_, err := s.controller.once(limit, &metactl.LogEndsRequest{BrokerID: s.node, BrokerEpoch: epoch, Ends: report})
+			_, _, err := s.controller.once(limit, &metactl.LogEndsRequest{BrokerID: s.node, BrokerEpoch: epoch, Ends: report})
 			return err
 		})
 	}

@@ -104,7 +104,7 @@ func (m *members) ask(ctx context.Context, req kmsg.Request, event func(kmsg.Res
 	m.server.background.Go(func() {
 		limit, cancel := context.WithTimeout(ctx, membership.RequestTimeout)
 		defer cancel()
-		resp, err := m.server.controller.once(limit, req)
+		resp, _, err := m.server.controller.once(limit, req)
 		m.tell(ctx, event(resp, err))
 	})
 }

@@ -43,7 +43,8 @@ type Server struct {
 	// internalAddress is where other brokers find this one.
 	internalAddress string
 
-	images     *images
+	images     *images // as the quorum has them
+	followed   *images // those that this broker's partitions have followed: what clients are told
 	queue      *imageQueue
 	peers      *peers
 	quorum     *quorum.Runner
@@ -83,7 +84,7 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	s := &Server{
 		node: o.Broker.NodeID, incarnation: NewUUID(), clock: newClock(), log: o.Log, fs: o.FS,
-		settings: newSettings(o.Static, o.Broker), images: newImages(), queue: newImageQueue(), throttles: newThrottles(),
+		settings: newSettings(o.Static, o.Broker), images: newImages(), followed: newImages(), queue: newImageQueue(), throttles: newThrottles(),
 		placed: make(chan struct{}), leaderless: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
 	if s.fs == nil {

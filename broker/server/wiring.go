@@ -96,7 +96,7 @@ func (s *Server) wireQuorum(b *config.Broker) error {
 	if err != nil {
 		return fmt.Errorf("start broker %d: %w", s.node, err)
 	}
-	s.controller = &controllerClient{self: s.node, quorum: s.quorum, peers: s.peers, images: s.images, clock: s.clock}
+	s.controller = &controllerClient{self: s.node, quorum: s.quorum, peers: s.peers, images: s.images, followed: s.followed, clock: s.clock}
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (s *Server) alter(req *kmsg.AlterPartitionRequest, done func(*kmsg.AlterPar
 	s.background.Go(func() {
 		ctx, cancel := context.WithTimeout(s.running, membership.RequestTimeout)
 		defer cancel()
-		resp, err := s.controller.Do(ctx, req)
+		resp, _, err := s.controller.persist(ctx, req)
 		altered, ok := resp.(*kmsg.AlterPartitionResponse)
 		if err == nil && !ok {
 			err = errors.New("alter partition: the controller gave another kind of response")
@@ -183,7 +183,7 @@ func groupConfig(g config.Group) coordinator.Config {
 func (s *Server) wireNetwork(b *config.Broker) error {
 	var err error
 	s.clients, err = handler.New(handler.Options{
-		Node: s.node, ClusterID: func() string { return s.images.Current().ClusterID() }, Images: s.images,
+		Node: s.node, ClusterID: func() string { return s.images.Current().ClusterID() }, Images: s.followed, Newest: s.images.Current,
 		Settings: s.settings.broker, Layers: s.settings.layers, Partitions: s.partitions, Volume: s.volume,
 		Throttle: s.throttles.leader, Groups: s.groups, Controller: s.controller, Clock: s.clock, Log: s.log.WithName("handler"),
 	})
