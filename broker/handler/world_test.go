@@ -51,6 +51,7 @@ type world struct {
 	settings config.Values // the broker's file; changed before requests
 	broker   config.Broker // settings, resolved by configure
 	images   imageStore
+	newest   *metadata.Image // see learn
 	// controller answers what is forwarded.
 	controller fakeController
 
@@ -95,7 +96,7 @@ func newWorld(t *testing.T) *world {
 		Clock: w, Topics: groupTopics{&w.images}, NewID: w.newID, Log: logr.Discard(), Config: coordinator.DefaultConfig(),
 	})
 	w.h, err = New(Options{
-		Node: self, ClusterID: func() string { return "c" }, Images: &w.images, Newest: w.images.Current, Settings: func() *config.Broker { return &w.broker },
+		Node: self, ClusterID: func() string { return "c" }, Images: &w.images, Newest: w.newestImage, Settings: func() *config.Broker { return &w.broker },
 		Layers: func() config.Layers {
 			return config.Layers{Static: w.settings, Default: w.images.Current().Config(metadata.DefaultBrokerConfig).Values()}
 		},
@@ -170,6 +171,25 @@ func (w *world) apply(records ...metadata.Record) {
 	image, delta := before.Apply(before.Version()+1, records)
 	w.manager.Apply(image, &delta, w.Elapsed(), w.Wall())
 	w.images.publish(image)
+}
+
+// learn takes in an image that this broker's partitions have not followed yet; follow has them do it.
+func (w *world) learn(records ...metadata.Record) (follow func()) {
+	before := w.images.Current()
+	image, delta := before.Apply(before.Version()+1, records)
+	w.newest = image
+	return func() {
+		w.manager.Apply(image, &delta, w.Elapsed(), w.Wall())
+		w.images.publish(image)
+	}
+}
+
+// newestImage is what was learnt last, or what was followed when nothing newer was.
+func (w *world) newestImage() *metadata.Image {
+	if followed := w.images.Current(); w.newest == nil || followed.Version() > w.newest.Version() {
+		return followed
+	}
+	return w.newest
 }
 
 // topicID is the id of a topic of the tests.
