@@ -13,6 +13,10 @@
 //	weather    the faults, chosen at random, then healed
 //	checker    what must hold after each event, and at the end
 //
+// Some things hardly ever happen by chance. For these there are scenarios, in the tests: scripts that cut, hold back and kill at the right moment,
+// in the same world without weather, under the same checkers. Each rule of replication can be switched off, and then a scenario or
+// weather makes a checker notice (TestRulesOff): a rule that nothing would notice means that this package is too weak.
+//
 // # Time
 //
 // Nothing runs by chance: an event is a function at a time, and two at one time run in the order in which they were made. A disk charges

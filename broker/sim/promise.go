@@ -96,7 +96,7 @@ func (c *checker) proposed(w *World, p *process, req *kmsg.AlterPartitionRequest
 				if s.InISR(n) || w.now < p.brokerSince[n].Add(proposalLimit) || b != nil && b.Eligible() && (epoch == kafka.NoBrokerEpoch || epoch == b.Epoch) {
 					continue
 				}
-				w.breach("proposals", "broker %d proposes broker %d of epoch %d for the ISR of %v-%d; its image has %+v", p.h.id, n, epoch, t.TopicID, rp.Partition, b)
+				w.breach("proposals", "broker %d proposes broker %d of epoch %d for the ISR of %v-%d; its image has %+v", p.h.id, n, epoch, kafka.TopicID(t.TopicID), rp.Partition, b)
 			}
 		}
 	}

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"flag"
+	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +14,9 @@ var explore = flag.Int("explore", 0, "for each rule, look who notices its absenc
 
 // rulesSeeds is how many seeds of weather a rule may need to be missed: each was missed within 6 when this was written.
 const rulesSeeds = 80
+
+// scenarioSeeds is with how many seeds each scenario is played: they differ in delays only.
+const scenarioSeeds = 3
 
 // weathered are the rules that weather misses soon, with the checkers that notice.
 var weathered = map[string][]string{
@@ -35,6 +40,9 @@ func TestRulesOff(t *testing.T) {
 			t.Parallel()
 			sc, directed := scenarios[rule]
 			if !directed {
+				if len(weathered[rule]) == 0 {
+					t.Fatal("there is neither a scenario nor a checker that notices by weather")
+				}
 				seed, r := firstToNotice(rule, weathered[rule])
 				if r.Checker == "" {
 					t.Fatalf("none of the checkers %q notices within %d seeds that the rule is off", weathered[rule], rulesSeeds)
@@ -42,15 +50,47 @@ func TestRulesOff(t *testing.T) {
 				t.Logf("seed %d: %s", seed, firstLine(r.Failure))
 				return
 			}
-			if r := runScenario(DefaultOptions(1), sc.scenario); r.Failure != "" {
-				t.Errorf("with all rules on: %s", r.Failure)
-			}
-			r := runScenario(withoutRule(rule, 1), sc.scenario)
-			t.Log(firstLine(r.Failure))
-			if r.Checker != sc.checker {
-				t.Errorf("when it is off, the checker %q notices, not %q", r.Checker, sc.checker)
+			for seed := range uint64(scenarioSeeds) {
+				if r := runScenario(DefaultOptions(seed), sc.scenario); r.Failure != "" {
+					t.Errorf("seed %d with all rules on: %s", seed, r.Failure)
+				}
+				r := runScenario(withoutRule(rule, seed), sc.scenario)
+				t.Logf("seed %d: %s", seed, firstLine(r.Failure))
+				if !slices.Contains(sc.checkers, r.Checker) {
+					t.Errorf("seed %d: the checker %q notices, not one of %q", seed, r.Checker, sc.checkers)
+				}
 			}
 		})
+	}
+}
+
+// TestInvariantsNameCheckers keeps docs/invariants.md in step with the tables of this test.
+func TestInvariantsNameCheckers(t *testing.T) {
+	page, err := os.ReadFile("../../docs/invariants.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := ruleNames()
+	for _, rule := range rules {
+		checkers := weathered[rule]
+		if sc, ok := scenarios[rule]; ok {
+			checkers = sc.checkers
+		}
+		_, field, _ := strings.Cut(rule, ".")
+		_, row, _ := strings.Cut(string(page), "| `"+field+"` |")
+		if want := "`broker/sim` TestRulesOff/" + rule + " by " + strings.Join(checkers, ", "); !strings.Contains(firstLine(row), want) {
+			t.Errorf("the row of %s does not say: %s", field, want)
+		}
+		for _, c := range checkers {
+			if !strings.Contains(string(page), "\n| "+c+" |") {
+				t.Errorf("no row tells of the checker %s", c)
+			}
+		}
+	}
+	for _, rule := range slices.Concat(slices.Collect(maps.Keys(scenarios)), slices.Collect(maps.Keys(weathered))) {
+		if !slices.Contains(rules, rule) {
+			t.Errorf("%s is no rule", rule)
+		}
 	}
 }
 

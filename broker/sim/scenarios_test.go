@@ -7,30 +7,30 @@ import (
 	"github.com/fairlead-io/fairlead/broker/membership"
 )
 
-// scenarios are directed tests of rules whose absence weather shows seldom or never, by rule. checker is what must notice when the rule is
-// off; with all rules on the scenario passes.
+// scenarios are directed tests of rules whose absence weather shows seldom or never, by rule. checkers are those of which one must notice when the
+// rule is off; with all rules on the scenario passes.
 var scenarios = map[string]struct {
-	checker string
+	checkers []string
 	scenario
 }{
-	"replica.FullTruncationMovesWatermark": {"log end", scenario{play: startOver}},
-	"replica.FollowerTruncatesFully":       {"convergence", scenario{play: startOver}},
-	"replica.FollowerWatermarkByLogEnd":    {"log end", scenario{play: farBehind}},
-	"replica.JoiningHoldsWatermark":        {"joined", scenario{play: slowLink}},
-	"replica.EpochsDecideTruncation":       {"latest", scenario{play: staleWatermark}},
-	"replica.MinISRGatesWatermark":         {"committed", scenario{play: lastLeaderStanding}},
-	"replica.JoinAtEpochStart":             {"latest", scenario{play: joinTooEarly}},
-	"replica.FenceBrokerEpoch":             {"proposals", scenario{play: fencedFollower}},
-	"replica.FenceLeaderEpoch":             {"epochs", scenario{play: lateImage}},
-	"replica.RefuseNewerEpochs":            {"epochs", scenario{play: deposedWhileReading}},
-	"replica.FlushGatesPosition":           {"committed", scenario{configs: map[string]string{"flush.messages": "1", "min.insync.replicas": "1"}, play: powerLossBeforeFlush}},
-	"metactl.NewDirectory":                 {"anew", scenario{play: lastMemberLosesDisk}},
-	"metactl.AlterEpochs":                  {"latest", scenario{play: lateCopyOfExpansion}},
-	"metactl.AlterBrokerEpochs":            {"latest", scenario{play: expansionAcrossRestart}},
-	"metactl.AlterEligibility":             {"joining", scenario{play: expansionOfTheDead}},
-	"metactl.FenceSilent":                  {"silence", scenario{play: silence}},
-	"metactl.StaleBrokerEpochs":            {"convergence", scenario{play: lateGoodbye}},
-	"metactl.MostCompleteLog":              {"latest", scenario{play: shortLogFirst}},
+	"replica.FullTruncationMovesWatermark": {[]string{"log end"}, scenario{play: startOver}},
+	"replica.FollowerTruncatesFully":       {[]string{"convergence"}, scenario{play: startOver}},
+	"replica.FollowerWatermarkByLogEnd":    {[]string{"log end"}, scenario{play: farBehind}},
+	"replica.JoiningHoldsWatermark":        {[]string{"joined"}, scenario{play: slowLink}},
+	"replica.EpochsDecideTruncation":       {[]string{"latest"}, scenario{play: staleWatermark}},
+	"replica.MinISRGatesWatermark":         {[]string{"committed", "latest"}, scenario{play: lastLeaderStanding}},
+	"replica.JoinAtEpochStart":             {[]string{"latest"}, scenario{play: joinTooEarly}},
+	"replica.FenceBrokerEpoch":             {[]string{"proposals"}, scenario{play: fencedFollower}},
+	"replica.FenceLeaderEpoch":             {[]string{"epochs"}, scenario{play: lateImage}},
+	"replica.RefuseNewerEpochs":            {[]string{"epochs"}, scenario{play: deposedWhileReading}},
+	"replica.FlushGatesPosition":           {[]string{"committed", "latest"}, scenario{configs: map[string]string{"flush.messages": "1", "min.insync.replicas": "1"}, play: powerLossBeforeFlush}},
+	"metactl.NewDirectory":                 {[]string{"anew"}, scenario{play: lastMemberLosesDisk}},
+	"metactl.AlterEpochs":                  {[]string{"latest"}, scenario{play: lateCopyOfExpansion}},
+	"metactl.AlterBrokerEpochs":            {[]string{"latest"}, scenario{play: expansionAcrossRestart}},
+	"metactl.AlterEligibility":             {[]string{"joining"}, scenario{play: expansionOfTheDead}},
+	"metactl.FenceSilent":                  {[]string{"silence"}, scenario{play: silence}},
+	"metactl.StaleBrokerEpochs":            {[]string{"convergence"}, scenario{play: lateGoodbye}},
+	"metactl.MostCompleteLog":              {[]string{"latest"}, scenario{play: shortLogFirst}},
 }
 
 const alterKey, heartbeatKey = int16(56), int16(63)

@@ -70,20 +70,31 @@ func keepTrace(t *testing.T, seed uint64) string {
 	return name
 }
 
-// TestSameSeedSameTrace runs seeds twice and compares byte for byte.
+// TestSameSeedSameTrace runs seeds twice and compares byte for byte, and so for each scenario.
 func TestSameSeedSameTrace(t *testing.T) {
 	for seed := range uint64(4) {
 		o := DefaultOptions(seed)
 		o.KeepTrace = true
-		a, b := Run(o), Run(o)
-		if a.Trace != b.Trace {
-			for i := range a.Trace {
-				if i >= len(b.Trace) || a.Trace[i] != b.Trace[i] {
-					lo := max(0, i-300)
-					t.Fatalf("seed %d: traces part at byte %d:\n%s\n----\n%s", seed, i, a.Trace[lo:min(i+200, len(a.Trace))], b.Trace[lo:min(i+200, len(b.Trace))])
-				}
-			}
-			t.Fatalf("seed %d: one trace is longer", seed)
+		same(t, fmt.Sprintf("seed %d", seed), Run(o).Trace, Run(o).Trace)
+	}
+	o := DefaultOptions(1)
+	o.KeepTrace = true
+	for _, rule := range ruleNames() {
+		if sc, ok := scenarios[rule]; ok {
+			same(t, rule, runScenario(o, sc.scenario).Trace, runScenario(o, sc.scenario).Trace)
 		}
 	}
+}
+
+func same(t *testing.T, what, a, b string) {
+	t.Helper()
+	if a == b {
+		return
+	}
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	lo := max(0, i-300)
+	t.Errorf("%s: traces part at byte %d:\n%s\n----\n%s", what, i, a[lo:min(i+200, len(a))], b[lo:min(i+200, len(b))])
 }

@@ -104,6 +104,7 @@ func (s *stage) log(n kafka.NodeID) partition.Description {
 func (s *stage) send(n int) *producer {
 	for _, p := range s.producers {
 		if p.batch == nil {
+			p.epoch = s.state().LeaderEpoch // it believes no older metadata
 			p.begin(n)
 			return p
 		}
