@@ -88,11 +88,11 @@ func (t *turn) mayRegister(req *kmsg.BrokerRegistrationRequest, old *metadata.Br
 // place: more than the interval of heartbeats, less than a session.
 const unheardGrace = 3 * time.Second
 
-// alive tells whether the process behind a registration lives, as far as one can know: it is not fenced, not stopping, and
-// within its session. A process that this leader never heard and whose directory another one has opened is dead:
-// directories are locked.
+// alive tells whether the process behind a registration lives, as far as one can know: it is not fenced and within its session. A
+// process that stops, or that this leader never heard, and whose directory another one has opened is dead: directories are locked. With
+// another directory nothing proves that, and the stopping one's records would be given up.
 func (t *turn) alive(b *metadata.Broker, opened kafka.DirectoryID) bool {
-	if !b.Eligible() {
+	if b.Fenced || b.ControlledShutdown && b.Directory == opened {
 		return false
 	}
 	c := t.c.soft.contacts[b.ID]
