@@ -21,7 +21,10 @@ func (p *Partition) storageError(doing string, err error) kafka.ErrorCode {
 		p.host.space.refused(kafka.Elapsed(p.host.now.Load()))
 	case vfs.IsHandleLimit(err):
 	case errors.Is(err, seglog.ErrCorrupt):
-		// Damage in stored batches harms their readers alone.
+		// Damage in stored batches harms their readers alone; a person has to know.
+		if report := p.host.o.Damaged; report != nil {
+			report(doing, p.name, err)
+		}
 	default:
 		p.host.fail(doing, p.name, err)
 	}

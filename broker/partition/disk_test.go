@@ -3,6 +3,7 @@ package partition_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -223,4 +224,35 @@ func TestALogThatCannotBeOpenedForLackOfSpaceComesLater(t *testing.T) {
 		t.Errorf("the log ends at %d, want %d", d.LogEnd, end)
 	}
 	wantCode(t, "produce", b.produce(partition.AcksLeader, "b").Code, kafka.None)
+}
+
+// Damage in stored batches harms their readers alone, and is told with the place.
+func TestDamageInStoredBatchesIsReported(t *testing.T) {
+	var reports []string
+	c := newCluster(t, 1, func(o *partition.Options) {
+		o.Damaged = func(doing string, p kafka.TopicPartition, err error) {
+			reports = append(reports, fmt.Sprint(doing, " ", p, ": ", err))
+		}
+	})
+	c.topic(0)
+	b := c.brokers[0]
+	for range 3 {
+		b.produce(partition.AcksLeader, "a")
+	}
+	f, err := b.fs.OpenFile("data/t-0/00000000000000000000.log", os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{0x7f, 0xff, 0xff, 0xff}, 8); err != nil { // the first batch's length
+		t.Fatal(err)
+	}
+	r := b.partition().ListOffsets(partition.ListOffsetsRequest{Timestamp: 0, CurrentLeaderEpoch: kafka.NoLeaderEpoch, Replica: kafka.NoNode})
+	wantCode(t, "a look-up by time in the damage", r.Code, kafka.KafkaStorageError)
+	if len(reports) != 1 || !strings.Contains(reports[0], "t-0") || !strings.Contains(reports[0], ".log") {
+		t.Errorf("reports are %q, want one that names the partition and the file", reports)
+	}
+	if err := b.m.Failure(); err != nil {
+		t.Errorf("the directory went offline: %v", err)
+	}
+	wantCode(t, "a produce after it", b.produce(partition.AcksLeader, "b").Code, kafka.None)
 }

@@ -45,6 +45,8 @@ type Options struct {
 	Each func(n int, do func(i int))
 	// EachSync is the same for flushing and closing logs, which wait for the disk. nil: as Each.
 	EachSync func(n int, do func(i int))
+	// Damaged is told of every operation that met damage in what is stored; a partition's mutex may be held. May be nil.
+	Damaged func(doing string, p kafka.TopicPartition, err error)
 	// Observe is for simulations and metrics; may be nil.
 	Observe Observer
 }

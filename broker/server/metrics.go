@@ -55,6 +55,8 @@ var metrics = []metric{
 		value: func(c *scrape) float64 { return float64(c.unflushedBytes) }},
 	{name: "fairlead_disk_full", kind: gauge, help: "1 while writes are refused for lack of disk space.",
 		value: func(c *scrape) float64 { return oneIf(c.server.partitions.Full()) }},
+	{name: "fairlead_log_damage_total", kind: counter, help: "Reads and writes that met damaged batches: the log says which partition and file. Replace the replica.",
+		value: func(c *scrape) float64 { return c.server.damage.total() }},
 	{name: "fairlead_log_directory_offline", kind: gauge, help: "1 when the data directory failed.",
 		value: func(c *scrape) float64 { return oneIf(c.server.partitions.Failure() != nil) }},
 

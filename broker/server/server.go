@@ -62,6 +62,7 @@ type Server struct {
 	admin          *http.Server
 	adminListener  net.Listener // nil when there is none
 	requests       requestCounts
+	damage         damageReports
 	phases         phases
 	followPulse    pulse
 	// partitionCounts are the loop's of follow, for metrics.
@@ -90,6 +91,7 @@ func New(o Options) (*Server, error) {
 	if s.fs == nil {
 		s.fs = vfs.OS()
 	}
+	s.damage.log, s.damage.clock = o.Log, s.clock
 	s.running, s.cancel = context.WithCancel(context.Background())
 	if err := s.openDirectory(); err != nil {
 		return nil, err

@@ -132,6 +132,7 @@ func (s *Server) partitionOptions(b *config.Broker) partition.Options {
 	return partition.Options{
 		FS: s.fs, Directory: s.directory, Files: s.files, Self: s.node, Rules: replica.AllRules(),
 		LagMax: b.Replica.LagTimeMax, ReserveBytes: b.Log.ReserveBytes, ProducerExpiry: b.ProducerIDExpiration,
+		Damaged:  s.damage.report,
 		Settings: s.settings.topic, Alter: s.alter, OnChange: s.rolesChanged, Each: concurrently(int(b.Log.RecoveryThreads)),
 		EachSync: concurrently(syncsAtOnce),
 	}
