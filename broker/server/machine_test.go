@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"strings"
@@ -25,21 +26,25 @@ type machine struct {
 	t        *testing.T
 	id       kafka.NodeID
 	settings config.Values
-	*Server                 // the broker that runs, or ran last
-	end      func() error   // stops it
-	founders []quorum.Voter // of its cluster
-	founding FormatOptions  // what its directory was formatted with
+	*Server                // the broker that runs, or ran last
+	end      func() error  // stops it
+	founding FormatOptions // what its directory was formatted with
 }
 
-// freeAddress is an address of this machine that nobody listens on.
+// freeAddress is an address of this machine that nobody listens on, outside the range from which the system takes the ports of outgoing
+// connections: a broker that is stopped and started again finds it free.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count, attempts = 10_000, 20_000, 100
+	for range attempts {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(count)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatalf("no free port in %d attempts", attempts)
+	return ""
 }
 
 // machines are those of a cluster that nobody has formatted yet.

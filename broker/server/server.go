@@ -112,7 +112,11 @@ func New(o Options) (*Server, error) {
 // openDirectory locks the data directory and checks that it is this broker's.
 func (s *Server) openDirectory() error {
 	b := s.settings.broker()
-	dir, err := seglog.OpenDirectory(s.fs, b.LogDir)
+	var dir *seglog.Directory
+	err := retryWhile(vfs.ErrLocked, func() (err error) {
+		dir, err = seglog.OpenDirectory(s.fs, b.LogDir)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("start broker %d: %w", s.node, err)
 	}
@@ -140,14 +144,14 @@ func (s *Server) bind() error {
 		if l.Protocol != "PLAINTEXT" {
 			return fmt.Errorf("start broker %d: listener %s: %s is not served, only PLAINTEXT", s.node, l.Name, l.Protocol)
 		}
-		nl, err := net.Listen("tcp", hostPort(l.Host, l.Port))
+		nl, err := listen(hostPort(l.Host, l.Port))
 		if err != nil {
 			return fmt.Errorf("start broker %d: listener %s: %w", s.node, l.Name, err)
 		}
 		s.listeners = append(s.listeners, conn.Listener{Listener: nl, Name: l.Name, Internal: l.Name == n.Internal && len(n.Listeners) > 1})
 	}
 	if n.AdminAddr != "" {
-		l, err := net.Listen("tcp", n.AdminAddr)
+		l, err := listen(n.AdminAddr)
 		if err != nil {
 			return fmt.Errorf("start broker %d: admin endpoint: %w", s.node, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -40,14 +39,9 @@ func runBrokers(t *testing.T, n int) (servers []*Server, ends []func() error) {
 	var addresses, voters []string
 	var founders []quorum.Voter
 	for id := range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses = append(addresses, l.Addr().String())
-		voters = append(voters, fmt.Sprintf("%d@%s", id, l.Addr()))
+		addresses = append(addresses, freeAddress(t))
+		voters = append(voters, fmt.Sprintf("%d@%s", id, addresses[id]))
 		founders = append(founders, quorum.Voter{Node: kafka.NodeID(id), Directory: NewDirectoryID()})
-		l.Close()
 	}
 	for id := range n {
 		disk := vfs.NewMem(uint64(id))
