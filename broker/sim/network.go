@@ -26,7 +26,8 @@ type hold struct {
 	answers  bool         // of the answers to such requests, not of the requests
 	copies   bool         // they arrive, and a copy is kept
 	slow     time.Duration
-	over     bool // it takes in no more
+	when     func() bool // nil: always
+	over     bool        // it takes in no more
 	waiting  []func()
 }
 
@@ -49,7 +50,8 @@ func (h *hold) release() {
 func (w *World) carry(from, to kafka.NodeID, key int16, answer bool, deliver func()) {
 	transit := w.transit()
 	for _, h := range w.net.holds {
-		if h.over || h.answers != answer || h.from != from && h.from != anyone || h.to != to && h.to != anyone || h.key != key && h.key != anyKey {
+		if h.over || h.answers != answer || h.from != from && h.from != anyone || h.to != to && h.to != anyone || h.key != key && h.key != anyKey ||
+			h.when != nil && !h.when() {
 			continue
 		}
 		if h.slow == 0 {
