@@ -77,14 +77,14 @@ func (p *Partition) appendFetched(records []byte, wall kafka.Timestamp) error {
 	if base >= p.log.EndOffset() {
 		return p.log.Append(records, wall)
 	}
-	if err := p.log.TruncateFullyTo(base); err != nil {
-		return err
+	err := p.log.TruncateFullyTo(base)
+	if err == nil {
+		err = p.log.Append(records, wall)
 	}
-	err := p.log.Append(records, wall)
 	if err == nil {
 		err = p.log.AdvanceStart(start)
 	}
-	if err != nil {
+	if err != nil { // on a full disk each of the three may stop half done
 		p.truncate(replica.Truncation{To: start, Full: true}) // as the machine believes it is
 	}
 	return err
