@@ -13,8 +13,9 @@ import (
 // Recovery of partitions that no eligible replica can lead: an election outside ISR ∪ ELR, marked Recovering. It happens
 //
 //   - when ISR and ELR are empty, because their last members came back from an unclean stop. There is no better log to wait
-//     for: LastKnownELR names those last members, and one of them must have answered. This needs nobody's leave, as in
-//     Kafka, or a topic with one replica would not survive the kill of its broker.
+//     for: LastKnownELR names those last members, and all of them must have answered, since any of them may have lost its end
+//     with its power and another not; all were there to register. This needs nobody's leave, as in Kafka, or a topic
+//     with one replica would not survive the kill of its broker.
 //   - when unclean.leader.election.enable allows it, or an administrator asks by ElectLeaders.
 //
 // The replica with the most complete log leads, by (last epoch, end offset), of all that answered and whose logs do not part from that of a
@@ -130,7 +131,10 @@ func (x *transition) recover() {
 		b := t.image.Broker(e.node)
 		return x.may(e.node) && b.Epoch == e.broker && p.HasReplica(e.node)
 	})
-	authoritative := slices.ContainsFunc(valid, func(e replicaEnd) bool { return slices.Contains(mustAnswer, e.node) })
+	answered := filter(mustAnswer, func(n kafka.NodeID) bool {
+		return slices.ContainsFunc(valid, func(e replicaEnd) bool { return e.node == n })
+	})
+	authoritative := len(answered) == len(mustAnswer) || allowed && len(answered) > 0
 	complete := len(valid) == len(p.Replicas)
 	valid = withoutOutsiders(valid, p.LastKnownELR)
 	if !authoritative || !complete && t.now.Sub(r.first) < t.c.options.RecoveryBound {
