@@ -14,6 +14,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 SEEDS    ?= 200
 FUZZTIME ?= 10s
 GOLANGCI_VERSION := v2.15.0
+CONTROLLER_GEN_VERSION := v0.23.0
 
 .PHONY: help build image dev test race lint verify generate sim fuzz crash interop conformance bench clean
 
@@ -43,11 +44,14 @@ lint: bin/golangci-lint ## formatting and linters
 bin/golangci-lint:
 	GOBIN=$(abspath bin) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
-verify: ## generated files are current, the module file is tidy
+verify: bin/controller-gen ## generated files are current, the module file is tidy
 	hack/verify
 
-generate: build ## write generated files anew
-	bin/fairlead config > docs/settings.md
+generate: bin/controller-gen ## write generated files anew
+	hack/generate
+
+bin/controller-gen:
+	GOBIN=$(abspath bin) $(GO) install sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION)
 
 sim: ## simulate clusters under faults: SEEDS=N
 	$(GO) test ./broker/sim -count=1 -timeout 60m -run 'TestSeeds' -seeds $(SEEDS) -v
