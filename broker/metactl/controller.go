@@ -24,8 +24,11 @@ type Options struct {
 	DefaultReplicas   int16         // default.replication.factor, 1
 	// RecoveryBound is how long an unclean election waits for the ends of more logs after the first; 5 s.
 	RecoveryBound time.Duration
+	// SettleTime is how long a broker must have been unfenced before leaderships go back to it, DefaultSettleTime when 0: one that
+	// dies soon after each start does not get them, and one that is just back first lets its clients connect again.
+	SettleTime time.Duration
 	// RebalanceInterval is leader.imbalance.check.interval.seconds when the user set it. 0 gives leaderships back as soon as
-	// the preferred replicas are in sync again.
+	// the preferred replicas are in sync again and have settled.
 	RebalanceInterval time.Duration
 	RebalanceDisabled bool // auto.leader.rebalance.enable=false
 	DeletionDisabled  bool // delete.topic.enable=false
@@ -86,6 +89,7 @@ func (o Options) withDefaults() Options {
 	}
 	defaultTo(&o.SessionTimeout, 9*time.Second)
 	defaultTo(&o.RecoveryBound, 5*time.Second)
+	defaultTo(&o.SettleTime, DefaultSettleTime)
 	if o.DefaultPartitions == 0 {
 		o.DefaultPartitions = 1
 	}

@@ -249,7 +249,7 @@ func TestMovesArePaced(t *testing.T) {
 	w.commit(grow)
 	w.c.BecomeLeader(w.now) // forgets that this entry was none of its own
 	moved, steps := 0, 0
-	for ; moved < 300 && steps < 100; steps++ {
+	for ; moved < 300 && steps < 300; steps++ {
 		w.heartbeat(0, false, false)
 		w.heartbeat(1, false, false)
 		w.tick(50 * time.Millisecond)
@@ -257,15 +257,15 @@ func TestMovesArePaced(t *testing.T) {
 		if n > maxMovesPerTick {
 			t.Fatalf("%d leaderships moved at once, want at most %d", n, maxMovesPerTick)
 		}
-		if n > 0 && w.now.Sub(w.c.soft.since) < settleTime {
-			t.Fatalf("leaderships moved %v after the broker came back, want at least %v", w.now.Sub(w.c.soft.since), settleTime)
+		if n > 0 && w.now.Sub(w.c.soft.since) < DefaultSettleTime {
+			t.Fatalf("leaderships moved %v after the broker came back, want at least %v", w.now.Sub(w.c.soft.since), DefaultSettleTime)
 		}
 		moved += n
 	}
 	if moved != 300 {
 		t.Errorf("%d of 300 leaderships moved back in %d ticks", moved, steps)
 	}
-	if took := time.Duration(steps) * 50 * time.Millisecond; took > 3*time.Second {
+	if took := time.Duration(steps) * 50 * time.Millisecond; took > DefaultSettleTime+2*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -50,9 +50,12 @@ type modelBroker struct {
 	end       int
 }
 
+// modelSettleTime is short, so that leaderships go back amid the events of a run.
+const modelSettleTime = time.Second
+
 func runModel(t *testing.T, seed uint64, rules Rules) *model {
 	rnd := rand.New(rand.NewPCG(seed, 7))
-	m := &model{world: newWorld(t, Options{Rules: &rules}), rnd: rnd, events: 21 + int(seed%2), minISR: 1 + rnd.IntN(3)}
+	m := &model{world: newWorld(t, Options{Rules: &rules, SettleTime: modelSettleTime}), rnd: rnd, events: 21 + int(seed%2), minISR: 1 + rnd.IntN(3)}
 	for n := range m.brokers {
 		m.brokers[n].previous, m.brokers[n].epoch = -1, -1
 		m.startBroker(n)

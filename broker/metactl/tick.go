@@ -17,9 +17,9 @@ const (
 // which clients and page caches take without notice.
 const moveInterval = 250 * time.Millisecond
 
-// settleTime is how long a broker must have been unfenced before leaderships go back to it: one that dies soon after each
-// start does not get them.
-const settleTime = time.Second
+// DefaultSettleTime is that of [Options.SettleTime]. It is longer than the age up to which clients take their metadata for current, 5 s by
+// default: what they learnt of a fault still holds when they act on it.
+const DefaultSettleTime = 10 * time.Second
 
 func (t *turn) tick() {
 	t.c.soft.excusePause(t.now, t.c.options.SessionTimeout)
@@ -103,7 +103,7 @@ func (t *turn) moveLeadersBack() {
 	var batch []metadata.Record
 	for b := range t.image.Brokers() {
 		set := s.misled[b.ID]
-		if set == nil || set.len() == 0 || !b.TakesWrites() || t.now.Sub(s.contacts[b.ID].unfenced) < settleTime {
+		if set == nil || set.len() == 0 || !b.TakesWrites() || t.now.Sub(s.contacts[b.ID].unfenced) < t.c.options.SettleTime {
 			continue
 		}
 		s.cursor.misled[b.ID] = set.walk(s.cursor.misled[b.ID], maxWalkPerTick, func(tp kafka.TopicIDPartition) bool {

@@ -27,7 +27,11 @@ func (w *World) build() {
 	voters := 3
 	brokers := 3 + w.rnd.IntN(3)
 	w.weather.draw(w)
-	w.logf("seed %d: %d brokers, loss mode %d, a fault every %v, delays up to %v", w.o.Seed, brokers, w.weather.mode, w.weather.pace, w.weather.maxWait)
+	if w.settleTime = metactl.DefaultSettleTime; w.chance(50) {
+		w.settleTime = time.Second // so that leaderships go back in the midst of a storm
+	}
+	w.logf("seed %d: %d brokers, loss mode %d, a fault every %v, delays up to %v, leaderships settle for %v", w.o.Seed, brokers, w.weather.mode, w.weather.pace, w.weather.maxWait,
+		w.settleTime)
 	w.found(voters, brokers)
 	configs := map[string]string{"min.insync.replicas": "2", "segment.bytes": "1048576"}
 	if w.weather.mode == lossAnyTime {
@@ -200,7 +204,7 @@ func (w *World) electUncleanly() {
 	}
 }
 
-// converged tells whether every broker has the same image and every partition all its replicas, equal to the end.
+// converged tells whether every broker has the same image and every partition its preferred leader and all its replicas, equal to the end.
 func (w *World) converged() bool { return w.unconverged() == "" }
 
 // unconverged names what is missing. It is looked at every so often only.
@@ -239,7 +243,7 @@ func (w *World) look() string {
 			return "topic " + t.name + " is missing"
 		}
 		for n, s := range topic.Partitions() {
-			if s.Leader == kafka.NoNode || len(s.ISR) != len(s.Replicas) {
+			if s.Leader != s.Replicas[0] || len(s.ISR) != len(s.Replicas) {
 				return fmt.Sprintf("%s-%d: leader %d, ISR %v, ELR %v of %v", t.name, n, s.Leader, s.ISR, s.ELR, s.Replicas)
 			}
 			leader := w.describe(s.Leader, t.name, n)

@@ -34,7 +34,7 @@ import (
 //	ids        a process with the id of a broker that is alive is not registered
 //	copies     what is acknowledged with acks=all is at min.insync.replicas brokers at least, as far as these did not die since it was sent
 //	answers    a producer gets no answer that accuses it: it did nothing wrong
-//	convergence  when all faults are over, every broker serves and every replica joins its ISR within a minute (at the end)
+//	convergence  when all faults are over, every broker serves, every replica is in its ISR and every preferred one leads within a minute (at the end)
 //	joined     who keeps up with a leader joins its ISR (in scenarios)
 //	sequences  the records of a producer are in the log in order, without gap or duplicate (at the end)
 type checker struct {

@@ -97,7 +97,7 @@ func (p *process) open() error {
 		FS: h.disk, Dir: quorumDir, Self: quorum.Voter{Node: h.id, Directory: h.directory}, ClusterID: clusterID, Peers: w.everyone(),
 		Limits: quorum.Limits{SnapshotEntries: 40, TrailingEntries: 5},
 		Machine: quorum.NewMetadataMachine(quorum.MetadataOptions{
-			Controller: metactl.New(metactl.Options{Rules: &w.o.Controller, HasVote: p.hasVote, SessionTimeout: sessionTimeout}, nil),
+			Controller: metactl.New(metactl.Options{Rules: &w.o.Controller, HasVote: p.hasVote, SessionTimeout: sessionTimeout, SettleTime: w.settleTime}, nil),
 			Wall:       h.wall, Rand: rand.NewPCG(w.rnd.Uint64(), 0), OnImage: p.published,
 		}),
 		Send: func(to kafka.NodeID, m quorum.Message) { w.post(h.id, to, m) }, Jitter: w.rnd.Int64N, Observe: p.observeQuorum,

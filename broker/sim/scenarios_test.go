@@ -5,6 +5,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/membership"
+	"github.com/fairlead-io/fairlead/broker/metactl"
 )
 
 // scenarios are directed tests of rules whose absence weather shows seldom or never. One of the checkers must notice when the rule is off; with
@@ -168,8 +169,11 @@ func deposedWhileReading(s *stage) {
 	s.kill(3)
 	s.until("broker 4 leads", func() bool { return s.leads(4) })
 	s.start(3)
+	s.until("broker 3 serves", func() bool { return s.serving(3) })
+	served := s.now
 	s.until("all are in sync", func() bool { return s.inSync(3, 4, 5) && s.leads(4) })
-	s.run(500 * time.Millisecond) // a produce waits for one second, and broker 3 is given the leadership one second after it serves
+	// A produce waits for one second, so what follows begins half a second before broker 3 is given the leadership.
+	s.run(served.Add(metactl.DefaultSettleTime - 500*time.Millisecond).Sub(s.now))
 	old, follower := s.hosts[4].proc, s.hosts[5].proc
 	old.following, follower.following = true, true // their threads that follow images do not get their turn
 	a := s.hold(hold{from: 3, to: 4, key: fetchKey, when: func() bool { return s.log(3).LogEnd == 11 }})

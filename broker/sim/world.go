@@ -57,6 +57,8 @@ type World struct {
 	weather   weather
 	check     checker
 	topics    []simTopic
+	// settleTime is the controllers': see metactl.Options.
+	settleTime time.Duration
 
 	// inAnswer is called once within the next answer to a produce: it stands for another thread that gets its turn there, where no lock
 	// is held.
