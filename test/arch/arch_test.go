@@ -3,6 +3,7 @@ package arch
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +15,13 @@ import (
 const root = "../.."
 
 // The broker's packages keep floors and purity.
-func TestBroker(t *testing.T) {
-	broken, err := Check(tree(t))
+func TestBroker(t *testing.T) { check(t, Broker) }
+
+// So do the operator's.
+func TestControllers(t *testing.T) { check(t, Controllers) }
+
+func check(t *testing.T, tree Tree) {
+	broken, err := Check(tree, read(t, tree))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,28 +30,22 @@ func TestBroker(t *testing.T) {
 	}
 }
 
-// tree reads every file below broker/ that is not a test.
-func tree(t *testing.T) []Source {
+// read returns every file of a tree that is not a test.
+func read(t *testing.T, tree Tree) []Source {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "broker", "*", "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files below broker/: %v", len(files), err)
-	}
-	nested, err := filepath.Glob(filepath.Join(root, "broker", "*", "*", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var sources []Source
-	for _, name := range append(files, nested...) {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+	top := filepath.Join(root, tree.Dir)
+	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
 		}
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pkg, _ := filepath.Rel(filepath.Join(root, "broker"), filepath.Dir(name))
+		pkg, _ := filepath.Rel(top, filepath.Dir(name))
 		sources = append(sources, Source{filepath.ToSlash(pkg), filepath.Base(name), string(text)})
+		return err
+	})
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("%d files below %s: %v", len(sources), tree.Dir, err)
 	}
 	return sources
 }
@@ -109,7 +109,7 @@ func TestTheCheckFails(t *testing.T) {
 		{"a changing global map", "group", "a.go", `package group; var m = map[int]int{}; func f() { m[1] = 2 }`, "changes its variable m"},
 		{"a local of the same name", "group", "a.go", `package group; var n int; func f() { n := 1; n++ }`, ""},
 	} {
-		broken, err := Check([]Source{{r.pkg, "doc.go", doc + "package " + r.pkg}, {r.pkg, r.file, r.text}})
+		broken, err := Check(Broker, []Source{{r.pkg, "doc.go", doc + "package " + r.pkg}, {r.pkg, r.file, r.text}})
 		if err != nil {
 			t.Errorf("%s: %v", r.what, err)
 			continue
@@ -119,14 +119,40 @@ func TestTheCheckFails(t *testing.T) {
 			t.Errorf("%s: reports %q, want one with %q", r.what, broken, r.want)
 		}
 	}
-	if broken, err := Check([]Source{{"group", "a.go", "package group"}}); err != nil || len(broken) != 1 || !strings.Contains(broken[0], "no package comment") {
+	if broken, err := Check(Broker, []Source{{"group", "a.go", "package group"}}); err != nil || len(broken) != 1 || !strings.Contains(broken[0], "no package comment") {
 		t.Errorf("a package without comment: %q, %v", broken, err)
+	}
+}
+
+// The operator's tree has its own rules.
+func TestTheCheckOfControllersFails(t *testing.T) {
+	for _, r := range []struct{ what, pkg, imports, want string }{
+		{"a type of Kubernetes in a plan", "plan/cluster", "k8s.io/api/apps/v1", ""},
+		{"a client in a plan", "plan/cluster", "sigs.k8s.io/controller-runtime/pkg/client", "is pure and imports"},
+		{"a client of Kafka in a plan", "plan/topic", "github.com/twmb/franz-go/pkg/kadm", "is pure and imports"},
+		{"a client above the plans", "observe", "sigs.k8s.io/controller-runtime/pkg/client", ""},
+		{"the broker's vocabulary", "desired", Module + "/broker/config", ""},
+		{"the broker's machines", "plan/cluster", Module + "/broker/metactl", "imports broker/metactl"},
+		{"the other plan", "plan/cluster", Module + "/controllers/plan/topic", "only lower floors"},
+		{"a plan by a reconciler", ".", Module + "/controllers/plan/topic", ""},
+		{"a reconciler by a plan", "plan/topic", Module + "/controllers", "imports controllers"},
+	} {
+		text := "// Package x is documented.\npackage x; import _ \"" + r.imports + "\""
+		broken, err := Check(Controllers, []Source{{r.pkg, "a.go", text}})
+		if err != nil {
+			t.Errorf("%s: %v", r.what, err)
+			continue
+		}
+		got := strings.Join(broken, "\n")
+		if r.want == "" && got != "" || r.want != "" && (len(broken) != 1 || !strings.Contains(got, r.want)) {
+			t.Errorf("%s: reports %q, want one with %q", r.what, broken, r.want)
+		}
 	}
 }
 
 // Each exception is still needed.
 func TestExceptionsAreUsed(t *testing.T) {
-	sources := tree(t)
+	sources := read(t, Broker)
 	for _, e := range Exceptions {
 		used := false
 		for _, s := range sources {
@@ -146,12 +172,17 @@ func TestArchitectureDocument(t *testing.T) {
 	}
 	kinds := map[Kind]string{Pure: "pure", IO: "io", Core: "core", Shell: "shell"}
 	rows := len(regexp.MustCompile("(?m)^\\| \\d \\| `").FindAll(text, -1))
-	if rows != len(Floors) {
-		t.Errorf("the table has %d packages, there are %d", rows, len(Floors))
+	if want := len(Broker.Floors) + len(Controllers.Floors); rows != want {
+		t.Errorf("the tables have %d packages, there are %d", rows, want)
 	}
-	for name, f := range Floors {
-		if row := fmt.Sprintf("| %d | `%s` | %s | ", f.Level, name, kinds[f.Kind]); !strings.Contains(string(text), row) {
-			t.Errorf("no row begins with %q", row)
+	for _, tree := range []Tree{Broker, Controllers} {
+		for name, f := range tree.Floors {
+			if name == "." {
+				name = tree.Dir
+			}
+			if row := fmt.Sprintf("| %d | `%s` | %s | ", f.Level, name, kinds[f.Kind]); !strings.Contains(string(text), row) {
+				t.Errorf("no row begins with %q", row)
+			}
 		}
 	}
 }

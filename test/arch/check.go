@@ -6,13 +6,14 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Source is one Go file of a package below broker/.
+// Source is one Go file of a package of a tree.
 type Source struct {
-	Package string // folder below broker/: record
+	Package string // folder below the tree's: record; "." is the tree's own
 	Name    string // file name
 	Text    string
 }
@@ -22,15 +23,15 @@ var bannedImports = []string{
 	"context", "crypto/rand", "database/", "io/ioutil", "log", "log/", "math/rand", "math/rand/v2", "net", "net/http", "net/http/", "net/rpc",
 	"os", "os/", "plugin", "runtime", "runtime/", "sync", "sync/", "syscall", "testing", "unsafe",
 	"golang.org/x/sys/", "golang.org/x/sync/", "github.com/go-logr/", "github.com/prometheus/", "github.com/twmb/franz-go/pkg/kgo",
-	"github.com/twmb/franz-go/pkg/kadm",
+	"github.com/twmb/franz-go/pkg/kadm", "k8s.io/client-go/", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/controller-runtime/",
 }
 
 // clocks are the names of package time that read a clock or wait.
 var clocks = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true, "Tick": true, "NewTimer": true, "NewTicker": true}
 
-// Check lists what the files break, in the order of the files. Test files are not the caller's to give.
-func Check(sources []Source) ([]string, error) {
-	c := checker{set: token.NewFileSet(), globals: map[string]map[string]bool{}, documented: map[string]bool{}}
+// Check lists what the files of a tree break, in the order of the files. Test files are not the caller's to give.
+func Check(tree Tree, sources []Source) ([]string, error) {
+	c := checker{tree: tree, set: token.NewFileSet(), globals: map[string]map[string]bool{}, documented: map[string]bool{}}
 	var files []*ast.File
 	for _, s := range sources {
 		f, err := parser.ParseFile(c.set, s.Package+"/"+s.Name, s.Text, parser.ParseComments)
@@ -49,17 +50,18 @@ func Check(sources []Source) ([]string, error) {
 			continue
 		}
 		seen[s.Package] = true
-		if _, known := Floors[s.Package]; !known {
-			c.report("broker/%s is not in the table of floors", s.Package)
+		if _, known := tree.Floors[s.Package]; !known {
+			c.report("%s/%s is not in the table of floors", tree.Dir, s.Package)
 		}
 		if !c.documented[s.Package] {
-			c.report("broker/%s has no package comment", s.Package)
+			c.report("%s/%s has no package comment", tree.Dir, s.Package)
 		}
 	}
 	return c.broken, nil
 }
 
 type checker struct {
+	tree       Tree
 	set        *token.FileSet
 	globals    map[string]map[string]bool // package -> its package-level variables
 	documented map[string]bool
@@ -72,7 +74,7 @@ func (c *checker) report(format string, args ...any) {
 
 func (c *checker) at(pos token.Pos) string {
 	p := c.set.Position(pos)
-	return fmt.Sprintf("broker/%s:%d", p.Filename, p.Line)
+	return fmt.Sprintf("%s/%s:%d", c.tree.Dir, p.Filename, p.Line)
 }
 
 func (c *checker) collect(pkg string, f *ast.File) {
@@ -96,7 +98,7 @@ func (c *checker) collect(pkg string, f *ast.File) {
 }
 
 func (c *checker) file(s Source, f *ast.File) {
-	floor, known := Floors[s.Package]
+	floor, known := c.tree.Floors[s.Package]
 	if !known {
 		return
 	}
@@ -122,18 +124,21 @@ func (c *checker) file(s Source, f *ast.File) {
 
 func (c *checker) imported(pkg string, floor Floor, loop bool, p string, pos token.Pos) {
 	if rest, ours := strings.CutPrefix(p, Module+"/"); ours {
-		to, below := strings.CutPrefix(rest, "broker/")
-		target, known := Floors[strings.SplitN(to, "/", 2)[0]]
+		if slices.Contains(c.tree.MayImport, rest) {
+			return
+		}
+		to, below := strings.CutPrefix(rest, c.tree.Dir+"/")
+		target, known := c.tree.Floors[to]
 		switch {
 		case !below || !known:
-			c.report("%s: a broker package imports %s", c.at(pos), rest)
+			c.report("%s: a package below %s/ imports %s", c.at(pos), c.tree.Dir, rest)
 		case target.Level >= floor.Level:
 			c.report("%s: %s (floor %d) imports %s (floor %d): only lower floors may be imported", c.at(pos), pkg, floor.Level, to, target.Level)
 		}
 		return
 	}
-	if strings.HasPrefix(p, "k8s.io/") || strings.HasPrefix(p, "sigs.k8s.io/") {
-		c.report("%s: a broker package imports %s", c.at(pos), p)
+	if !c.tree.Kubernetes && (strings.HasPrefix(p, "k8s.io/") || strings.HasPrefix(p, "sigs.k8s.io/")) {
+		c.report("%s: a package below %s/ imports %s", c.at(pos), c.tree.Dir, p)
 		return
 	}
 	if floor.Kind == Pure && banned(p) && !excepted(pkg, p, "") {

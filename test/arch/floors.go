@@ -20,8 +20,16 @@ type Floor struct {
 // Module is the import path of the repository.
 const Module = "github.com/fairlead-io/fairlead"
 
-// Floors are the packages below broker/. A package that is not here may not exist.
-var Floors = map[string]Floor{
+// Tree is a folder whose packages lie on floors.
+type Tree struct {
+	Dir        string
+	Floors     map[string]Floor // by folder below Dir, "." for its own package; a package that is not here may not exist
+	MayImport  []string         // what its packages may import of the repository beside it
+	Kubernetes bool             // may import Kubernetes' modules
+}
+
+// Broker is the broker's tree.
+var Broker = Tree{Dir: "broker", Floors: map[string]Floor{
 	"kafka": {0, Pure},
 
 	"record":   {1, Pure},
@@ -55,6 +63,28 @@ var Floors = map[string]Floor{
 	"handler": {7, Shell},
 	"server":  {8, Shell},
 	"sim":     {9, Core},
+}}
+
+// Controllers is the operator's tree. Of the broker it knows the pure vocabulary alone.
+var Controllers = Tree{Dir: "controllers", Kubernetes: true,
+	MayImport: []string{"api/v1alpha1", "broker/kafka", "broker/config", "broker/adminapi", "broker/balance"},
+	Floors: map[string]Floor{
+		"fact": {0, Pure},
+
+		"conditions": {1, Pure},
+
+		"desired": {2, Pure},
+
+		"plan/cluster": {3, Pure},
+		"plan/topic":   {3, Pure},
+
+		"brokerclient": {4, Shell},
+
+		"observe": {5, Shell},
+		"apply":   {5, Shell},
+
+		".": {6, Shell},
+	},
 }
 
 // An Exception allows one name of one package to one package of ours, for a reason.
