@@ -11,8 +11,16 @@ func TestJSON(t *testing.T) {
 		value any
 		want  string
 	}{
-		{Readiness{NodeID: 1, ClusterID: "c", Phase: Recovering, Since: 5, Reason: "opening logs", Recovery: Progress{Done: 1, Total: 2, MovedAt: 6}},
-			`{"nodeId":1,"clusterId":"c","ready":false,"phase":"recovering","since":5,"reason":"opening logs","recovery":{"done":1,"total":2,"movedAt":6}}`},
+		{Readiness{NodeID: 1, ClusterID: "c", Phase: Recovering, Since: 5, Reason: "opening logs", Recovery: Progress{Done: 1, Total: 2, MovedAt: 6, Bytes: 7},
+			Version: "v1", DirectoryID: "d", BrokerEpoch: 8, IsQuorumLeader: true, IsQuorumVoter: true, QuorumLeaderID: 1,
+			Replicas: 9, LedPartitions: 3, OutOfSync: 2, CaughtUp: true, DiskFull: true, DiskBytes: 11, FreeBytes: 10},
+			`{"nodeId":1,"clusterId":"c","ready":false,"phase":"recovering","since":5,"reason":"opening logs","recovery":{"done":1,"total":2,"movedAt":6,"bytes":7},` +
+				`"version":"v1","directoryId":"d","brokerEpoch":8,"isQuorumLeader":true,"isQuorumVoter":true,"quorumLeaderId":1,` +
+				`"replicas":9,"ledPartitions":3,"outOfSync":2,"caughtUp":true,"diskFull":true,"diskBytes":11,"freeBytes":10}`},
+		{Readiness{Phase: Starting},
+			`{"nodeId":0,"ready":false,"phase":"starting","since":0,"recovery":{"done":0,"total":0,"movedAt":0,"bytes":0},` +
+				`"version":"","brokerEpoch":0,"isQuorumLeader":false,"isQuorumVoter":false,"quorumLeaderId":0,` +
+				`"replicas":0,"ledPartitions":0,"outOfSync":0,"caughtUp":false,"diskFull":false,"diskBytes":0,"freeBytes":0}`},
 		{Verdict{Brokers: []int32{1}, ImageVersion: 9, Total: 1, Blocks: []Block{{LosesAcks, "t", 0, "in-sync set [1]", "broker 2 catching up"}}},
 			`{"brokers":[1],"safe":false,"imageVersion":9,"blocks":[{"effect":"loses-acks","topic":"t","partition":0,"reason":"in-sync set [1]","clears":"broker 2 catching up"}],"total":1,"unavoidableTotal":0}`},
 		{Load{NodeID: 1, At: 2, DiskBytes: 3, FreeBytes: 4, Partitions: []PartitionLoad{{"t", 0, true, 5, 6, 7}}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -35,12 +36,17 @@ type Manager struct {
 	unopened map[kafka.TopicPartition]unopened // logs that are here and could not be opened yet, for lack of space or handles
 	doomed   []doomedDir
 	progress Progress
+
+	read atomic.Int64 // Progress.ReadBytes
 }
 
-// Progress of Open, for readiness.
+// Progress of Open, for health and readiness. While Opening some number grows, unless the disk does not answer.
 type Progress struct {
+	Opening       bool
+	Looked        int // at folders, before the first log is opened
 	Opened, Total int
-	ScannedBytes  int64 // read again after an unclean stop
+	ScannedBytes  int64 // checked again after an unclean stop, of the logs that are open
+	ReadBytes     int64 // read by recovery, of those that are not open yet too
 }
 
 // New makes a manager that holds nothing yet.
@@ -146,7 +152,9 @@ func (m *Manager) Full() bool { return m.host.space.full.Load() }
 func (m *Manager) Progress() Progress {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.progress
+	p := m.progress
+	p.ReadBytes = m.read.Load()
+	return p
 }
 
 func (m *Manager) add(p *Partition) {

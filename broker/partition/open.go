@@ -15,7 +15,10 @@ import (
 // clean any more. A log that cannot be opened for lack of space or handles is left for RetryMissing.
 func (m *Manager) Open(wall kafka.Timestamp) error {
 	d := m.host.o.Directory
-	folders, err := d.Partitions()
+	m.advance(func(p *Progress) { p.Opening = true })
+	defer m.advance(func(p *Progress) { p.Opening = false })
+	looked := func() { m.advance(func(p *Progress) { p.Looked++ }) }
+	folders, err := d.Partitions(looked)
 	if err != nil {
 		return fmt.Errorf("list partitions: %w", err)
 	}
@@ -40,6 +43,7 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 		switch f.Kind {
 		case seglog.DirCurrent:
 			unfinished, err := d.Unfinished(f)
+			looked()
 			if err != nil {
 				return fmt.Errorf("look at %s: %w", f.Name, err)
 			}
@@ -52,20 +56,20 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 			m.doomed = append(m.doomed, doomedDir{name: f.Name})
 		}
 	}
-	m.mu.Lock()
-	m.progress.Total = len(live)
-	m.mu.Unlock()
+	m.advance(func(p *Progress) { p.Total = len(live) })
+	read := func(bytes int) { m.read.Add(int64(bytes)) }
 	var mu sync.Mutex
 	var failed []error
 	m.host.o.Each(len(live), func(i int) {
 		f := live[i]
 		u := unopened{watermarks[f.TopicPartition], seglog.Options{
-			LogStart: starts[f.TopicPartition], RecoveryPoint: points[f.TopicPartition], Clean: clean, Now: wall,
+			LogStart: starts[f.TopicPartition], RecoveryPoint: points[f.TopicPartition], Clean: clean, Now: wall, Progress: read,
 		}}
 		p, report, err := m.openLog(f.TopicPartition, f.TopicID, u.watermark, u.options)
 		if err != nil {
 			mu.Lock()
 			if heals(err) {
+				u.options.Progress = nil
 				m.unopened[f.TopicPartition] = u
 			} else {
 				failed = append(failed, err)
@@ -74,13 +78,20 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 			return
 		}
 		m.add(p)
-		m.mu.Lock()
-		m.progress.Opened++
-		m.progress.ScannedBytes += report.ScannedBytes
-		m.mu.Unlock()
+		m.advance(func(p *Progress) {
+			p.Opened++
+			p.ScannedBytes += report.ScannedBytes
+		})
 	})
 	m.host.checkSpace(0)
 	return errors.Join(failed...)
+}
+
+// advance changes the progress.
+func (m *Manager) advance(change func(*Progress)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(&m.progress)
 }
 
 // unopened is what is needed to open a log when there is space. The broker starts without it: it would stop for good

@@ -72,7 +72,7 @@ func TestACreationThatIsCutLeavesAnEmptyLogOrNone(t *testing.T) {
 				c := m.CrashClone(seed)
 				d, err := OpenDirectory(c, "data")
 				must(t, err)
-				folders, err := d.Partitions()
+				folders, err := d.Partitions(nil)
 				must(t, err)
 				if len(folders) == 0 {
 					absent++
@@ -159,7 +159,7 @@ func TestWhatIsUnfinished(t *testing.T) {
 		for name, text := range test.files {
 			must(t, vfs.WriteFileAtomic(m, "data/t-0/"+name, []byte(text)))
 		}
-		folders, err := d.Partitions()
+		folders, err := d.Partitions(nil)
 		must(t, err)
 		if got, err := d.Unfinished(folders[0]); err != nil || got != test.want {
 			t.Errorf("%s: %v, %v", test.name, got, err)
@@ -176,7 +176,7 @@ func TestAFlushedLogIsNotUnfinished(t *testing.T) {
 	must(t, l.Append(plain(t, 0, 2, now0), now0))
 	must(t, l.Flush())
 	must(t, m.Remove("data/t-0/"+partitionMetadata))
-	folders, err := d.Partitions()
+	folders, err := d.Partitions(nil)
 	must(t, err)
 	if unfinished, err := d.Unfinished(folders[0]); err != nil || unfinished {
 		t.Errorf("%v, %v", unfinished, err)

@@ -20,6 +20,8 @@ type Options struct {
 	Files         *FilePool  // shared by the logs of a broker; nil: one of its own
 	Directory     *Directory // goes offline with the log; may be nil
 	Producers     producerstate.Options
+	// Progress is told of bytes as recovery reads them, from the goroutine that opens the log, and not any more when the log is open. May be nil.
+	Progress func(bytes int)
 }
 
 // RecoveryReport says what opening a log found and did. Facts, for logs and metrics at the edge.

@@ -81,7 +81,7 @@ func TestPartitionFolders(t *testing.T) {
 		must(t, fs.MkdirAll("data/"+name))
 	}
 	var out strings.Builder
-	for _, p := range must2(d.Partitions()) {
+	for _, p := range must2(d.Partitions(nil)) {
 		fmt.Fprintf(&out, "%s %d %q %v\n", p.Topic, p.Partition, p.Kind, p.TopicID == topic)
 	}
 	if want := "a.b-c 10 \"\" false\ngone 2 \"delete\" false\nt 0 \"\" true\n"; out.String() != want {
@@ -89,7 +89,7 @@ func TestPartitionFolders(t *testing.T) {
 	}
 	must(t, d.RenamePartition("t-0", DirName(kafka.TopicPartition{Topic: "t", Partition: 0}, DirStray, unique)))
 	must(t, d.RemovePartition("a.b-c-10"))
-	if got := len(must2(d.Partitions())); got != 2 {
+	if got := len(must2(d.Partitions(nil))); got != 2 {
 		t.Errorf("%d folders are left", got)
 	}
 	if n := len(DirName(kafka.TopicPartition{Topic: strings.Repeat("t", 249), Partition: 1 << 30}, DirFuture, unique)); n != 255 {

@@ -20,6 +20,7 @@ type Log struct {
 	files     *FilePool
 	directory *Directory // may be nil
 	topicID   kafka.TopicID
+	progress  func(bytes int) // Options.Progress while the log is opened
 
 	// loadMu serialises the loading of indexes, which reads files. It comes before mu and the pool's.
 	loadMu  sync.Mutex

@@ -22,7 +22,7 @@ func Open(fsys vfs.FS, dir string, o Options) (*Log, RecoveryReport, error) {
 	cfg := o.Config
 	l := &Log{
 		fs: fsys, dir: path.Clean(dir), files: o.Files, directory: o.Directory, topicID: o.TopicID, cfg: &cfg,
-		producers: producerstate.New(0, o.Producers),
+		producers: producerstate.New(0, o.Producers), progress: o.Progress,
 	}
 	if l.files == nil {
 		l.files = NewFilePool(0)
@@ -39,6 +39,7 @@ func Open(fsys vfs.FS, dir string, o Options) (*Log, RecoveryReport, error) {
 		}
 		return nil, r, l.fault("open log", err)
 	}
+	l.progress = nil
 	return l, r, nil
 }
 

@@ -33,8 +33,8 @@ const (
 // maxDirName is the length of names that file systems take.
 const maxDirName = 255
 
-// Partitions lists the folders of partitions in a directory, in the order of their names.
-func (d *Directory) Partitions() ([]PartitionDir, error) {
+// Partitions lists the folders of partitions in a directory, in the order of their names. looked is called after each; it may be nil.
+func (d *Directory) Partitions(looked func()) ([]PartitionDir, error) {
 	entries, err := d.fs.ReadDir(d.dir)
 	if err != nil {
 		return nil, err
@@ -53,6 +53,9 @@ func (d *Directory) Partitions() ([]PartitionDir, error) {
 			return nil, err
 		}
 		out = append(out, p)
+		if looked != nil {
+			looked()
+		}
 	}
 	return out, nil
 }

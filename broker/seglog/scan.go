@@ -32,6 +32,8 @@ type scanner struct {
 	// expect is the last offset that an index promised for the first batch, NoOffset: nothing was promised.
 	expect kafka.Offset
 
+	progress func(bytes int) // may be nil
+
 	buf    []byte // its length is the block
 	bufPos int64  // position of buf[0]
 	bufLen int
@@ -89,6 +91,9 @@ func (s *scanner) view(n int) ([]byte, error) {
 	}
 	got, err := s.file.ReadAt(s.buf[:want], s.pos)
 	s.bufPos, s.bufLen = s.pos, got
+	if s.progress != nil {
+		s.progress(got)
+	}
 	if got >= n {
 		return s.buf[:n], nil
 	}
@@ -115,7 +120,7 @@ func (s *scanner) corrupt(what string, err error) error {
 
 // scan makes a scanner over [from, to) of a segment whose log file is open.
 func (l *Log) scan(s *segment, h *handle, from, to int64, buf []byte) *scanner {
-	return &scanner{file: h.file, dir: l.dir, seg: s, pos: from, end: to, base: s.base, buf: buf, expect: kafka.NoOffset}
+	return &scanner{file: h.file, dir: l.dir, seg: s, pos: from, end: to, base: s.base, buf: buf, expect: kafka.NoOffset, progress: l.progress}
 }
 
 // scanAt makes one that begins where an index said. The index may have grown beyond the view; then nothing is seen.

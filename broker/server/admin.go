@@ -2,9 +2,7 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -13,10 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/adminapi"
 )
 
-// adminReadLimit bounds the reading of one admin request.
-const adminReadLimit = 5 * time.Second
-
-// adminHandler is the HTTP endpoint of metrics and health. See package adminapi.
+// adminHandler answers at the endpoint of metrics and health while there is a broker. See package adminapi.
 func (s *Server) adminHandler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(s), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -43,39 +38,8 @@ func (s *Server) adminHandler() http.Handler {
 	return mux
 }
 
-func (s *Server) serveAdmin() {
-	if err := s.admin.Serve(s.adminListener); !errors.Is(err, http.ErrServerClosed) {
-		s.log.Error(err, "admin endpoint ended")
-	}
-}
-
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // the client may be gone: nobody to tell
-}
-
-// readiness says how far the broker is. Since is when the process saw the phase begin; a phase that nobody asked about has no time.
-func (s *Server) readiness() adminapi.Readiness {
-	p := s.partitions.Progress()
-	r := adminapi.Readiness{
-		NodeID: int32(s.node), ClusterID: s.meta.ClusterID, Recovery: adminapi.Progress{Done: int64(p.Opened), Total: int64(p.Total)},
-	}
-	b := s.images.Current().Broker(s.node)
-	switch {
-	case s.running.Err() != nil || b != nil && b.Incarnation == s.incarnation && b.ControlledShutdown:
-		r.Phase = adminapi.Stopping
-	case p.Opened < p.Total:
-		r.Phase, r.Reason = adminapi.Recovering, "opening logs"
-	case b == nil || b.Incarnation != s.incarnation:
-		r.Phase, r.Reason = adminapi.Joining, "not registered yet"
-	case b.Fenced:
-		r.Phase, r.Reason = adminapi.CatchingUp, "fenced until its metadata is current"
-	case !s.members.state.serves.Load():
-		r.Phase, r.Reason = adminapi.OutOfQuorum, "the metadata quorum cannot be reached"
-	default:
-		r.Phase, r.Ready = adminapi.Serving, true
-	}
-	r.Since, r.Recovery.MovedAt = s.phases.since(r.Phase, r.Recovery.Done, s.clock.Wall())
-	return r
 }

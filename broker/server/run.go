@@ -29,13 +29,11 @@ const (
 func (s *Server) Run(ctx context.Context) error {
 	s.log.Info("starting", "node", s.node, "cluster", s.meta.ClusterID, "directory", s.meta.DirectoryID.String())
 	s.startQuorum()
-	if s.adminListener != nil {
-		s.background.Go(s.serveAdmin)
-	}
 	if err := s.partitions.Open(s.clock.Wall()); err != nil {
 		s.shutDown(false)
 		return fmt.Errorf("open logs: %w", err)
 	}
+	s.opened.Store(true)
 	s.background.Go(func() { s.members.run(s.running) })
 	s.background.Go(func() { s.follow(s.running) })
 	told := s.tellSpace()
@@ -228,7 +226,7 @@ func (s *Server) shutDown(clean bool) {
 	_ = s.internalServer.Shutdown(ctx)
 	s.cancel()
 	s.peers.close()
-	_ = s.admin.Close() // serveAdmin is one of those that are waited for
+	s.endpoint.Close()
 	s.background.Wait()
 	if clean {
 		if err := s.partitions.Close(s.lastEpoch(), s.clock.Elapsed()); err != nil {

@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-logr/logr"
 
@@ -26,12 +26,17 @@ type Options struct {
 	Broker config.Broker // the same, resolved
 	Log    logr.Logger
 	FS     vfs.FS // nil: the system's
+	// Version is of the program, for readiness.
+	Version string
+	// Endpoint is taken over when it is there, and closed when the broker has stopped; else the broker opens its own where the settings say.
+	Endpoint *Endpoint
 }
 
 // Server is one broker.
 type Server struct {
 	node        kafka.NodeID
 	incarnation kafka.UUID // of this process
+	version     string     // of the program
 	clock       clock
 	log         logr.Logger
 	fs          vfs.FS
@@ -59,11 +64,14 @@ type Server struct {
 	clientServer   *conn.Server
 	internalServer *conn.Server
 	listeners      []conn.Listener // bound, in the order of the settings
-	admin          *http.Server
-	adminListener  net.Listener // nil when there is none
+	admin          http.Handler
+	endpoint       *Endpoint // where admin answers; nil: nowhere
 	requests       requestCounts
 	damage         damageReports
 	phases         phases
+	opened         atomic.Bool // the logs are
+	recoveryPace   pace
+	replicaCounts  replicaCounts
 	followPulse    pulse
 	// partitionCounts are the loop's of follow, for metrics.
 	partitionCounts partitionCounts
@@ -84,7 +92,7 @@ type Server struct {
 // Without an error, Run must be called.
 func New(o Options) (*Server, error) {
 	s := &Server{
-		node: o.Broker.NodeID, incarnation: NewUUID(), clock: newClock(), log: o.Log, fs: o.FS,
+		node: o.Broker.NodeID, incarnation: NewUUID(), version: o.Version, clock: newClock(), log: o.Log, fs: o.FS, endpoint: o.Endpoint,
 		settings: newSettings(o.Static, o.Broker), images: newImages(), followed: newImages(), queue: newImageQueue(), throttles: newThrottles(),
 		placed: make(chan struct{}), leaderless: make(chan struct{}, 1), fatal: make(chan error, 1),
 	}
@@ -93,20 +101,34 @@ func New(o Options) (*Server, error) {
 	}
 	s.damage.log, s.damage.clock = o.Log, s.clock
 	s.running, s.cancel = context.WithCancel(context.Background())
+	if err := s.openEndpoint(); err != nil {
+		return nil, err
+	}
 	if err := s.openDirectory(); err != nil {
+		s.endpoint.Close()
 		return nil, err
 	}
-	if err := s.bind(); err != nil {
-		s.closeListeners()
-		_ = s.directory.Close()
-		return nil, err
+	err := s.bind()
+	if err == nil {
+		err = s.wire()
 	}
-	if err := s.wire(); err != nil {
+	if err != nil {
+		s.endpoint.Close()
 		s.closeListeners()
 		_ = s.directory.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// openEndpoint has the admin endpoint answer before anything that may take its time.
+func (s *Server) openEndpoint() (err error) {
+	if address := s.settings.broker().Network.AdminAddr; s.endpoint == nil && address != "" {
+		if s.endpoint, err = OpenEndpoint(address, s.starting, s.log); err != nil {
+			return fmt.Errorf("start broker %d: %w", s.node, err)
+		}
+	}
+	return nil
 }
 
 // openDirectory locks the data directory and checks that it is this broker's.
@@ -150,22 +172,12 @@ func (s *Server) bind() error {
 		}
 		s.listeners = append(s.listeners, conn.Listener{Listener: nl, Name: l.Name, Internal: l.Name == n.Internal && len(n.Listeners) > 1})
 	}
-	if n.AdminAddr != "" {
-		l, err := listen(n.AdminAddr)
-		if err != nil {
-			return fmt.Errorf("start broker %d: admin endpoint: %w", s.node, err)
-		}
-		s.adminListener = l
-	}
 	return nil
 }
 
 func (s *Server) closeListeners() {
 	for _, l := range s.listeners {
 		_ = l.Close()
-	}
-	if s.adminListener != nil {
-		_ = s.adminListener.Close()
 	}
 }
 

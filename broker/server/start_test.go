@@ -275,7 +275,7 @@ func TestReadinessFollowsThePhases(t *testing.T) {
 		status, _ := get(t, s, path, &r)
 		return status, r
 	}
-	if status, r := ask("/readyz"); status != http.StatusServiceUnavailable || r.Ready || r.Phase != adminapi.Joining || r.Reason == "" {
+	if status, r := ask("/readyz"); status != http.StatusServiceUnavailable || r.Ready || r.Phase != adminapi.Recovering || r.Reason == "" {
 		t.Errorf("before: %d %+v", status, r)
 	}
 	if status, _ := ask("/healthz"); status != http.StatusOK {
@@ -283,7 +283,7 @@ func TestReadinessFollowsThePhases(t *testing.T) {
 	}
 	end := runBroker(t, s)
 	eventually(t, "it serves", func() bool { return s.readiness().Ready })
-	resp, err := http.Get("http://" + s.adminListener.Addr().String() + "/readyz")
+	resp, err := http.Get("http://" + s.endpoint.Addr().String() + "/readyz")
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("over its socket: %+v %v", resp, err)
 	} else {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"path/filepath"
 	"sync"
 	"time"
@@ -198,7 +197,10 @@ func (s *Server) wireNetwork(b *config.Broker) error {
 	c := connConfig(b.Network)
 	s.clientServer = conn.NewServer(c, s.clients.APIs(), counted{s.clients, &s.requests})
 	s.internalServer = conn.NewServer(c, internal.apis, counted{internal, &s.requests})
-	s.admin = &http.Server{Handler: s.adminHandler(), ReadTimeout: adminReadLimit}
+	s.admin = s.adminHandler()
+	if s.endpoint != nil {
+		s.endpoint.answer(s.admin)
+	}
 	return nil
 }
 

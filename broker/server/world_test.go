@@ -112,7 +112,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 func get(t *testing.T, s *Server, path string, v any) (status int, body string) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	s.admin.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	s.admin.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 	if v != nil {
 		if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
 			t.Fatalf("%s: %v in %q", path, err, w.Body)
