@@ -77,7 +77,7 @@ func (f Founding) check(self Voter) error {
 		return fmt.Errorf("node %d with directory %s is no voter", self.Node, self.Directory)
 	}
 	for i, v := range f.Voters {
-		if v.Node < 0 || v.Directory.IsZero() {
+		if !v.possible() {
 			return fmt.Errorf("voter %d of directory %s", v.Node, v.Directory)
 		}
 		for _, w := range f.Voters[:i] {

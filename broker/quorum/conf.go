@@ -119,6 +119,9 @@ func (n *Node) applyConfChange(e *raftpb.Entry) error {
 	if err := proto.Unmarshal(e.GetData(), cc); err != nil {
 		return fmt.Errorf("decode configuration change: %w", err)
 	}
+	if err := judgeConfChange(n.conf, cc); err != nil {
+		return fmt.Errorf("change the configuration: %w", err)
+	}
 	if len(cc.GetContext()) > 0 {
 		v, _, err := parseMember(cc.GetContext())
 		if err != nil {

@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -35,6 +36,8 @@ type Node struct {
 	// wantSnapshot: a member needs a snapshot that has it as a member, and the latest has not.
 	wantSnapshot bool
 
+	// certain bounds the end of raft's log until Process: entries that it has taken in since may have replaced longer ones.
+	certain uint64
 	timer   electionTimer
 	lead    leadership
 	joinAt  kafka.Elapsed
@@ -87,7 +90,7 @@ func Open(o Options, now kafka.Elapsed) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open quorum: %w", err)
 	}
-	n := &Node{opts: o, id: RaftID(o.Self), log: log, now: now, conf: &raftpb.ConfState{}, heard: map[uint64]heard{}}
+	n := &Node{opts: o, id: RaftID(o.Self), log: log, now: now, conf: &raftpb.ConfState{}, heard: map[uint64]heard{}, certain: math.MaxUint64}
 	n.cluster = log.Identity().ClusterID
 	if n.cluster == "" {
 		n.cluster, n.learned = o.ClusterID, o.ClusterID != ""
@@ -186,6 +189,8 @@ func (n *Node) Step(m Message, now kafka.Elapsed) {
 	switch {
 	case m.Raft != nil:
 		n.stepRaft(m)
+	case m.Join != nil && !m.Join.Member.possible():
+		n.opts.Observe(RefusedFact{From: m.From, Reason: fmt.Sprintf("join of node %d with directory %s", m.Join.Member.Node, m.Join.Member.Directory)})
 	case m.Join != nil:
 		n.join(*m.Join, m.Cluster)
 	case m.Refusal != nil:
@@ -202,10 +207,25 @@ func (n *Node) stepRaft(m Message) {
 		n.cluster, n.learned = m.Cluster, true
 	}
 	before := n.raft.BasicStatus()
+	if reason := n.bounds(before).judge(r); reason != "" {
+		n.opts.Observe(RefusedFact{From: m.From, Reason: fmt.Sprintf("%s with %s", r.GetType(), reason)})
+		return
+	}
 	_ = n.raft.Step(r) // an error means that raft had no use for it
+	if r.GetType() == raftpb.MsgApp {
+		n.certain = min(n.certain, r.GetIndex())
+	}
 	n.noticeContact(before, r)
 	if n.role == raft.StateLeader {
 		n.noticeAnswer(r)
+	}
+}
+
+func (n *Node) bounds(s raft.BasicStatus) bounds {
+	last, _ := n.log.LastIndex()
+	return bounds{
+		self: n.id, term: s.HardState.GetTerm(), leading: s.RaftState == raft.StateLeader,
+		last: min(last, n.certain), maxEntry: n.opts.Limits.MaxEntryBytes,
 	}
 }
 

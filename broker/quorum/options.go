@@ -13,6 +13,9 @@ type Voter struct {
 	Directory kafka.DirectoryID
 }
 
+// possible tells whether the names are ones that a member may have.
+func (v Voter) possible() bool { return v.Node >= 0 && !v.Directory.IsZero() }
+
 // Timing has the quorum's intervals. Zero fields take the defaults.
 type Timing struct {
 	Tick     time.Duration // DefaultTick: heartbeats of a leader, machine ticks

@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"fmt"
+	"math"
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
@@ -42,6 +43,7 @@ func (n *Node) Process(now kafka.Elapsed) {
 		n.afterApply()
 	}
 	if n.offline == nil {
+		n.certain = math.MaxUint64
 		n.takeSnapshot()
 	}
 }
