@@ -1,0 +1,26 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// Plan is what to do now.
+type Plan struct {
+	// Actions are done in this order; after one that fails the rest is left to the next plan.
+	Actions []Action
+	// Status is the whole status of the Cluster. It is written after the actions, when it differs from what is there: also when an
+	// action failed, since it says what was seen.
+	Status v1alpha1.ClusterStatus
+	// LookAgain is when to look again if nothing that is watched changes before. It is at least [Soon]; only a Cluster that is being
+	// deleted needs no look, and has 0.
+	LookAgain time.Duration
+}
+
+// How long until the next look.
+const (
+	Soon   = time.Millisecond // something was recorded, and is to be done with the next plan
+	Busy   = 3 * time.Second  // brokers are awaited, which Kubernetes does not watch
+	Steady = 30 * time.Second // nothing is going on: the brokers' health is looked at
+)
