@@ -43,7 +43,11 @@ var ErrFormatted = errors.New("data directory is formatted already")
 
 // Format gives an empty data directory its identity, once. A directory that has one is left as it is: ErrFormatted.
 func Format(fs vfs.FS, b config.Broker, o FormatOptions) error {
-	dir, err := seglog.OpenDirectory(fs, b.LogDir)
+	var dir *seglog.Directory
+	err := retryWhile(vfs.ErrLocked, func() (err error) {
+		dir, err = seglog.OpenDirectory(fs, b.LogDir)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("format: %w", err)
 	}

@@ -149,7 +149,7 @@ func (s *Server) openDirectory() error {
 	case meta.NodeID != s.node:
 		err = fmt.Errorf("start broker %d: data directory %s belongs to broker %d", s.node, b.LogDir, meta.NodeID)
 	case s.settings.static["cluster.id"] != "" && meta.ClusterID != "" && s.settings.static["cluster.id"] != meta.ClusterID:
-		err = fmt.Errorf("start broker %d: data directory %s belongs to cluster %s, not to %s", s.node, b.LogDir, meta.ClusterID, s.settings.static["cluster.id"])
+		err = fmt.Errorf("start broker %d: %w", s.node, &ForeignDirectoryError{Directory: b.LogDir, Cluster: meta.ClusterID, Wanted: s.settings.static["cluster.id"]})
 	}
 	if err != nil {
 		_ = dir.Close()
@@ -157,6 +157,16 @@ func (s *Server) openDirectory() error {
 	}
 	s.directory, s.meta = dir, meta
 	return nil
+}
+
+// ForeignDirectoryError means that a data directory holds a broker of another cluster.
+type ForeignDirectoryError struct {
+	Directory       string
+	Cluster, Wanted string // ids of the directory's cluster, and of the one that it should be of
+}
+
+func (e *ForeignDirectoryError) Error() string {
+	return fmt.Sprintf("data directory %s belongs to cluster %s, not to %s", e.Directory, e.Cluster, e.Wanted)
 }
 
 // bind opens every socket.

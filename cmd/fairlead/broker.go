@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/quorum"
 	"github.com/fairlead-io/fairlead/broker/server"
 	"github.com/fairlead-io/fairlead/broker/vfs"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/brokerfile"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/dev"
 )
 
@@ -32,23 +33,28 @@ func runBroker(ctx context.Context, args []string, out io.Writer) error {
 	if *file == "" {
 		return usageError("broker: --config FILE is needed")
 	}
-	text, err := os.ReadFile(*file)
+	f, err := readSettings(*file)
 	if err != nil {
-		return fmt.Errorf("read settings: %w", err)
-	}
-	static, b, notices, err := config.ParseFile(string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", *file, err)
+		return err
 	}
 	log := newLog(*verbose)
-	for _, n := range notices {
+	for _, n := range f.Notices {
 		log.Info("setting", "name", n.Name, "notice", n.Message)
 	}
-	s, err := server.New(server.Options{Static: static, Broker: b, Log: log})
+	s, err := server.New(server.Options{Static: f.Static, Broker: f.Broker, Log: log, Version: versionText()})
 	if err != nil {
 		return err
 	}
 	return s.Run(ctx)
+}
+
+// readSettings reads a broker's file. Nobody is there to fill a file that it refers to.
+func readSettings(path string) (brokerfile.File, error) {
+	f, err := brokerfile.Read(path, os.LookupEnv, nil)
+	if err == nil && len(f.Pending) > 0 {
+		err = fmt.Errorf("%s: refers to %s, which is empty", path, f.Pending[0])
+	}
+	return f, err
 }
 
 // newLog writes to standard error, one line an event.

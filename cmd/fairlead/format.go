@@ -6,15 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
-	"strings"
 
-	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/quorum"
 	"github.com/fairlead-io/fairlead/broker/server"
 	"github.com/fairlead-io/fairlead/broker/vfs"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/pod"
 )
 
 // format is `fairlead format`: the explicit act that gives a data directory its identity and, with voters, begins a cluster.
@@ -40,17 +37,13 @@ func format(_ context.Context, args []string, out io.Writer) error {
 	case *standalone && *voters != "":
 		return usageError("format: either --standalone or --initial-voters")
 	}
-	text, err := os.ReadFile(*file)
+	f, err := readSettings(*file)
 	if err != nil {
-		return fmt.Errorf("read settings: %w", err)
-	}
-	static, b, _, err := config.ParseFile(string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", *file, err)
-	}
-	o := server.FormatOptions{ClusterID: *cluster, Settings: static}
-	if o.Voters, err = parseVoters(*voters); err != nil {
 		return err
+	}
+	b, o := f.Broker, server.FormatOptions{ClusterID: *cluster, Settings: f.Static}
+	if o.Voters, err = pod.ParseVoters(*voters); err != nil {
+		return usageError("format: --initial-voters: " + err.Error())
 	}
 	if o.Directory, err = directoryOf(*directory, b.NodeID, o.Voters); err != nil {
 		return err
@@ -63,27 +56,6 @@ func format(_ context.Context, args []string, out io.Writer) error {
 		err = nil
 	}
 	return err
-}
-
-// parseVoters reads BROKER@DIRECTORY,...
-func parseVoters(text string) ([]quorum.Voter, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var voters []quorum.Voter
-	for _, one := range strings.Split(text, ",") {
-		id, dir, _ := strings.Cut(one, "@")
-		node, err := strconv.ParseInt(id, 10, 32)
-		if err != nil {
-			return nil, usageError(fmt.Sprintf("format: %q: want BROKER@DIRECTORY", one))
-		}
-		u, err := kafka.ParseUUID(dir)
-		if err != nil {
-			return nil, usageError(fmt.Sprintf("format: directory id of voter %d: %v", node, err))
-		}
-		voters = append(voters, quorum.Voter{Node: kafka.NodeID(node), Directory: kafka.DirectoryID(u)})
-	}
-	return voters, nil
 }
 
 // directoryOf is the id given, else that of the voter that this broker is, else a new one.

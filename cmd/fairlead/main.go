@@ -43,6 +43,7 @@ type verb struct {
 func verbs() []verb {
 	return []verb{
 		{"broker", "--config FILE", "run one broker until it is told to stop", runBroker},
+		{"pod", "[--dir DIR] [--termination-log FILE]", "run the broker of a Kubernetes pod, from files that the operator mounts", runPod},
 		{"format", "--config FILE --cluster-id ID [--standalone | --initial-voters BROKER@DIRECTORY,...]", "begin a data directory, and with voters a cluster", format},
 		{"dev", "[--brokers N] [--dir DIR] [--port PORT] [-o key=value]...", "run a cluster on this machine until interrupted", runDev},
 		{"dev stop-broker", "ID [--dir DIR]", "stop one broker of a running cluster", stopBroker},
@@ -94,10 +95,14 @@ func oneLine(s string) string {
 var version = ""
 
 func printVersion(_ context.Context, _ []string, out io.Writer) error {
-	version := version
-	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
-		version = info.Main.Version
-	}
-	fmt.Fprintf(out, "fairlead %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	fmt.Fprintf(out, "fairlead %s %s/%s %s\n", versionText(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 	return nil
+}
+
+// versionText is the version that the build set, else that of the module.
+func versionText() string {
+	if info, ok := debug.ReadBuildInfo(); ok && version == "" {
+		return info.Main.Version
+	}
+	return version
 }
