@@ -1,0 +1,115 @@
+package controllers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// LeaseName is the Lease of the operator that works while others stand by.
+const LeaseName = "fairlead-operator"
+
+const (
+	// reconcileTimeout bounds one pass over one object, so that an answer that never comes holds up that object alone.
+	reconcileTimeout = 2 * time.Minute
+	// stopTimeout bounds the wait for passes that are under way when the operator is told to stop. Less than a pod's default grace.
+	stopTimeout = 20 * time.Second
+	// concurrency is how many objects of one kind are worked on at a time.
+	concurrency = 4
+)
+
+// Options of the operator.
+type Options struct {
+	// Namespace whose objects are looked after; empty: all namespaces. With a namespace the operator needs rights in that one only.
+	Namespace string
+	// Image of brokers whose Cluster names none.
+	Image string
+	// LeaderElect lets several operators run, of which one works. LeaderElectionNamespace has the Lease; empty: the operator's own.
+	LeaderElect             bool
+	LeaderElectionNamespace string
+	// Addresses to serve at; "0" or empty: not served.
+	MetricsAddress, ProbeAddress string
+	Log                          logr.Logger
+}
+
+// NewScheme knows the kinds that the operator reads and writes.
+func NewScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
+
+// NewManager is the whole operator, not yet started.
+func NewManager(cfg *rest.Config, o Options) (manager.Manager, error) {
+	stop := stopTimeout
+	m, err := manager.New(cfg, manager.Options{
+		Scheme: NewScheme(),
+		Logger: o.Log,
+		Cache:  cacheOptions(o.Namespace),
+
+		LeaderElection:          o.LeaderElect,
+		LeaderElectionID:        LeaseName,
+		LeaderElectionNamespace: o.LeaderElectionNamespace,
+		// The program ends when the manager does, so the next operator need not wait for the lease to run out.
+		LeaderElectionReleaseOnCancel: true,
+
+		Metrics:                 metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:  o.ProbeAddress,
+		GracefulShutdownTimeout: &stop,
+		Controller: config.Controller{
+			MaxConcurrentReconciles: concurrency,
+			ReconciliationTimeout:   reconcileTimeout,
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	if err := m.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// cacheOptions keeps the caches to what is the operator's: of kinds that everybody has, only objects with its label.
+func cacheOptions(namespace string) cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": "fairlead-operator"})}
+	o := cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&appsv1.StatefulSet{}:           ours,
+			&corev1.ConfigMap{}:             ours,
+			&corev1.PersistentVolumeClaim{}: ours,
+			&corev1.Pod{}:                   ours,
+			&corev1.Service{}:               ours,
+			&corev1.ServiceAccount{}:        ours,
+			&policyv1.PodDisruptionBudget{}: ours,
+		},
+		// No informer comes into being by a mere read: a kind that is not watched is read at the server, on purpose.
+		ReaderFailOnMissingInformer: true,
+	}
+	if namespace != "" {
+		o.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	}
+	return o
+}
