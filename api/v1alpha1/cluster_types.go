@@ -262,6 +262,8 @@ type Quorum struct {
 	// The first voters with the identities of their first directories. Only a broker with an empty volume takes its identity from here,
 	// and only while the quorum is not yet formed.
 	Voters []Voter `json:"voters"`
+	// Brokers that the cluster was founded with. Defaults of settings that depend on the number of brokers go by it for ever.
+	Brokers int32 `json:"brokers"`
 	// The quorum was seen to have a leader: it is never founded again, and an empty volume joins as a new directory.
 	Formed bool `json:"formed"`
 }
@@ -298,9 +300,15 @@ type BrokerStatus struct {
 // OperationType is a disruptive thing.
 type OperationType string
 
+// The disruptive things.
+const (
+	Roll    OperationType = "Roll"
+	ScaleIn OperationType = "ScaleIn"
+)
+
 // Operation is a disruptive thing that is going on: at most one a cluster.
 type Operation struct {
-	// Roll: brokers are restarted one after the other. Resize: volumes grow one after the other.
+	// Roll: brokers are restarted one after the other. ScaleIn: the broker with the highest number is taken away.
 	Type OperationType `json:"type"`
 	// Broker whose turn it is.
 	Broker int32 `json:"broker"`
