@@ -58,6 +58,10 @@ type DirectoryFailed struct{ Directory kafka.DirectoryID }
 // DiskFull says whether there is space to append. Until told, there is.
 type DiskFull struct{ Full bool }
 
+// QuorumStalled tells whether this broker's member of the quorum takes nothing in, for lack of space or of file handles, or because
+// its disk does not answer. The image stands still meanwhile. Until told, it does not.
+type QuorumStalled struct{ Stalled bool }
+
 func (Tick) isEvent()            {}
 func (Ready) isEvent()           {}
 func (Registered) isEvent()      {}
@@ -67,6 +71,7 @@ func (LeaderChanged) isEvent()   {}
 func (Shutdown) isEvent()        {}
 func (DirectoryFailed) isEvent() {}
 func (DiskFull) isEvent()        {}
+func (QuorumStalled) isEvent()   {}
 
 // Effect is something that the caller must do, in the order returned.
 type Effect interface{ isEffect() }

@@ -41,6 +41,9 @@ type Machine struct {
 	answered   kafka.Elapsed     // when leaving: of the last good answer, or of the beginning
 	offline    [][16]byte        // failed directories
 	full       bool              // there is no space to append
+	stalled    bool              // the image stands still
+	stalledAt  kafka.Elapsed     // since when, if it does
+	blind      bool              // and has for a session timeout
 	previous   kafka.BrokerEpoch // epoch of a clean stop, until a registration succeeded
 
 	effects []Effect // of the step under way
@@ -100,7 +103,12 @@ func (m *Machine) Step(e Event, now kafka.Elapsed) []Effect {
 			m.full = e.Full
 			m.hurry()
 		}
+	case QuorumStalled:
+		if e.Stalled != m.stalled {
+			m.stalled, m.stalledAt = e.Stalled, m.now
+		}
 	}
+	m.look()
 	m.due()
 	m.decideServing()
 	return m.effects
@@ -117,6 +125,9 @@ func (m *Machine) Deadline() kafka.Elapsed {
 	}
 	if m.serving {
 		d = min(d, m.session.Add(m.o.SessionTimeout))
+	}
+	if m.stalled && !m.blind {
+		d = min(d, m.stalledAt.Add(m.o.SessionTimeout))
 	}
 	if m.phase == PhaseLeaving {
 		d = min(d, m.leaveUntil, m.answered.Add(LonelyLimit))
@@ -138,6 +149,14 @@ func (m *Machine) hurry() {
 	m.again = m.inFlight != 0
 	if m.failures == 0 {
 		m.next = m.now
+	}
+}
+
+// look notices that the image has stood still for a session timeout, or goes on: see rule 8.
+func (m *Machine) look() {
+	if blind := m.stalled && m.now >= m.stalledAt.Add(m.o.SessionTimeout); blind != m.blind {
+		m.blind = blind
+		m.hurry()
 	}
 }
 
@@ -195,6 +214,8 @@ func (m *Machine) decideServing() {
 		reason = "this registration is not in the metadata"
 	case m.image.Fenced:
 		reason = "fenced"
+	case m.blind:
+		reason = "the metadata has stood still for the session timeout"
 	case m.now >= m.session.Add(m.o.SessionTimeout):
 		reason = "the quorum was not reached for the session timeout"
 	}

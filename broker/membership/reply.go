@@ -73,7 +73,7 @@ func (m *Machine) heartbeatDone(e HeartbeatDone) {
 
 // interval is until the next heartbeat: short while an answer is expected to change something.
 func (m *Machine) interval(e HeartbeatDone) time.Duration {
-	if m.phase == PhaseLeaving || m.ready && (e.Fenced || m.image.Fenced || m.image.Epoch != m.epoch) {
+	if m.phase == PhaseLeaving || m.ready && !m.blind && (e.Fenced || m.image.Fenced || m.image.Epoch != m.epoch) {
 		return min(eagerInterval, m.o.HeartbeatInterval)
 	}
 	return m.o.HeartbeatInterval

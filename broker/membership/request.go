@@ -35,7 +35,7 @@ func (m *Machine) heartbeat() *kmsg.BrokerHeartbeatRequest {
 	r := kmsg.NewPtrBrokerHeartbeatRequest()
 	r.BrokerID, r.BrokerEpoch = int32(m.o.Node), int64(m.epoch)
 	r.CurrentMetadataOffset = int64(m.image.Index)
-	r.WantFence = !m.ready
+	r.WantFence = !m.ready || m.blind
 	r.WantShutdown = m.phase == PhaseLeaving
 	r.OfflineLogDirs = slices.Clone(m.offline)
 	if m.full {

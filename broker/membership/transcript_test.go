@@ -21,7 +21,7 @@ var rewrite = flag.Bool("rewrite", false, "write the transcripts anew; read the 
 //
 //	new [previous=EPOCH]      a machine at time 0
 //	at TIME                   time passes up to TIME; every deadline on the way is met
-//	ready | shutdown LIMIT | leader N | disk full | disk free
+//	ready | shutdown LIMIT | leader N | disk full | disk free | quorum stalled | quorum goes on
 //	image INDEX EPOCH fenced|unfenced
 //	registered EPOCH | registered CODE-NAME | registered lost         answers the request in flight
 //	beat [fenced] [go] | beat CODE-NAME | beat lost
@@ -99,6 +99,8 @@ func (d *driver) run(t *testing.T, line string) string {
 		return d.step(Shutdown{Limit: duration(1)})
 	case "disk":
 		return d.step(DiskFull{Full: f[1] == "full"})
+	case "quorum":
+		return d.step(QuorumStalled{Stalled: f[1] == "stalled"})
 	case "leader":
 		return d.step(LeaderChanged{Leader: kafka.NodeID(number(1))})
 	case "image":

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -146,14 +147,23 @@ func TestFullDiskStallsTheNodeUntilThereIsSpace(t *testing.T) {
 	w.found(1)
 	w.mustSubmit("a")
 	h := w.hosts[0]
+	var facts []StalledFact
+	h.node.opts.Observe = func(f Fact) {
+		if s, ok := f.(StalledFact); ok {
+			facts = append(facts, s)
+		}
+	}
 	h.disk.SetQuota(h.disk.Used())
 	answer := w.submit(h, "b")
 	w.run(2 * time.Second)
-	if h.node.Err() != nil || answer() == nil || h.node.stalled == nil {
+	if h.node.Err() != nil || answer() == nil || !h.node.Status().Stalled {
 		t.Fatalf("on a full disk: node %v, answer %v", h.node.Err(), answer())
 	}
 	h.disk.SetQuota(-1)
 	w.until("the answer", 2*time.Second, func() bool { return answer() == nil })
+	if len(facts) != 2 || !errors.Is(facts[0].Err, syscall.ENOSPC) || facts[1].Err != nil || h.node.Status().Stalled {
+		t.Errorf("facts of the stall: %v; stalled now: %v", facts, h.node.Status().Stalled)
+	}
 	w.settle()
 }
 

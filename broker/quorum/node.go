@@ -269,6 +269,9 @@ func (n *Node) Leader() kafka.NodeID { return NodeOf(n.leader) }
 // Leading tells whether this node decides.
 func (n *Node) Leading() bool { return n.lead.deciding }
 
+// Stalled tells whether the log takes nothing for now.
+func (n *Node) Stalled() bool { return n.stalled != nil }
+
 // Close stops the node. Submits that wait are refused. What it promised is on disk.
 func (n *Node) Close() error {
 	if n.Err() == nil { // else it is closed, or the disk failed, which was told

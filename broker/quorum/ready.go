@@ -80,9 +80,15 @@ func (n *Node) persist(rd *raft.Ready) bool {
 	err := n.log.Save(u)
 	switch {
 	case err == nil:
+		if n.stalled != nil {
+			n.opts.Observe(StalledFact{})
+		}
 		n.stalled, n.learned = nil, false
 		return true
 	case n.log.Err() == nil && vfs.Heals(err):
+		if n.stalled == nil {
+			n.opts.Observe(StalledFact{Err: err})
+		}
 		n.stalled = rd
 	default:
 		n.goOffline(fmt.Errorf("persist quorum state: %w", err))

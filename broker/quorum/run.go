@@ -145,7 +145,7 @@ func (r *Runner) resign(timer *time.Timer) {
 // refresh publishes the status when somebody else leads, and otherwise once a tick: it is not made for every message.
 func (r *Runner) refresh(now kafka.Elapsed) {
 	was := r.status.Load()
-	if was != nil && was.Leader == r.node.Leader() && was.Leading == r.node.Leading() && was.Epoch == r.node.term &&
+	if was != nil && was.Leader == r.node.Leader() && was.Leading == r.node.Leading() && was.Epoch == r.node.term && was.Stalled == r.node.Stalled() &&
 		now < r.refreshedAt.Add(r.node.opts.Timing.Tick) {
 		return
 	}

@@ -12,6 +12,7 @@ type Status struct {
 	ClusterID     string
 	Leader        kafka.NodeID // NoNode when unknown
 	Leading       bool         // this node leads and may decide
+	Stalled       bool         // its log takes nothing, for lack of space or of file handles: nothing is applied meanwhile
 	Epoch         uint64       // raft term
 	HighWatermark uint64       // next index after the last committed one
 	Applied       uint64       // last applied index
@@ -57,6 +58,9 @@ type SnapshotFact struct {
 // OfflineFact says that the disk failed: this node takes no part any more.
 type OfflineFact struct{ Err error }
 
+// StalledFact says that the log takes nothing, and is tried again; or, with a nil Err, that it goes on.
+type StalledFact struct{ Err error }
+
 // RefusedFact says that the quorum did not take us in, or a message of a foreign cluster came.
 type RefusedFact struct {
 	From   kafka.NodeID
@@ -67,7 +71,7 @@ type RefusedFact struct {
 func (n *Node) Status() Status {
 	last, _ := n.log.LastIndex()
 	s := Status{
-		Self: n.opts.Self, ClusterID: n.cluster, Leader: n.Leader(), Leading: n.lead.deciding, Epoch: n.term,
+		Self: n.opts.Self, ClusterID: n.cluster, Leader: n.Leader(), Leading: n.lead.deciding, Stalled: n.stalled != nil, Epoch: n.term,
 		HighWatermark: n.commit + 1, Applied: n.applied, LogEnd: last + 1, Snapshot: n.log.Sizes().SnapshotIndex,
 	}
 	for _, m := range n.members {

@@ -40,6 +40,12 @@ func (s *Server) observeQuorum(f quorum.Fact) {
 		s.log.V(1).Info("metadata snapshot", "index", f.Index, "bytes", f.Bytes, "received", f.Installed)
 	case quorum.OfflineFact:
 		s.log.Error(f.Err, "the quorum's disk failed")
+	case quorum.StalledFact:
+		if f.Err != nil {
+			s.log.Error(f.Err, "the quorum's log takes nothing: the metadata of this broker stands still")
+		} else {
+			s.log.Info("the quorum's log goes on")
+		}
 	case quorum.RefusedFact:
 		s.log.Info("quorum refuses", "from", f.From, "reason", f.Reason)
 	}

@@ -109,6 +109,7 @@ func (p *process) loops() {
 	every(50*time.Millisecond, func() {
 		p.parts.Tick(w.now)
 		p.tell(membership.DiskFull{Full: p.parts.Full()}) // heard as news only when it changes
+		p.tell(membership.QuorumStalled{Stalled: p.node.Stalled()})
 		p.flush()
 	})
 	every(time.Second, func() {

@@ -1,0 +1,32 @@
+package sim
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/broker/vfs"
+)
+
+// TestStalledQuorumLogEndsService: the leader's log of the quorum takes nothing any more, for want of space that partitions still have.
+// Its heartbeats go on, its image does not. Others must lead before long, and it must be back when the log goes on.
+func TestStalledQuorumLogEndsService(t *testing.T) {
+	for seed := range uint64(scenarioSeeds) {
+		r := runScenario(DefaultOptions(seed), scenario{play: func(s *stage) {
+			heal := s.hosts[3].disk.Inject(vfs.Fault{Op: vfs.OpWrite, Pattern: "wal-*.log", Err: syscall.ENOSPC})
+			s.createTopic(simTopic{name: "news", partitions: 1, replicas: 1})
+			s.until("the log takes nothing", func() bool { return s.hosts[3].proc.node.Stalled() })
+			s.until("another leads", func() bool {
+				return !s.hosts[3].proc.member.Serving() && s.leads(s.state().Leader) && s.state().Leader != 3
+			})
+			s.produce(5)
+			s.run(2 * time.Second)
+			heal()
+			s.until("it is back", func() bool { return s.serving(3) && s.inSync(3, 4, 5) })
+			s.produce(5)
+		}})
+		if r.Failure != "" {
+			t.Errorf("seed %d: %s", seed, r.Failure)
+		}
+	}
+}
