@@ -1,15 +1,16 @@
-# The broker's image: one static binary on nothing, as a user without rights.
+# The image of brokers and operator: static binaries on nothing, as a user without rights. `make image` makes the same without
+# a container engine and reads the settings of the last stage here (hack/image).
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /fairlead ./cmd/fairlead \
- && mkdir -p /empty/data && chown 65532:65532 /empty/data
+RUN mkdir -p /image /empty/data && mkdir -m 1777 /image/tmp \
+ && for main in cmd/*/main.go; do CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /image/ "./${main%/main.go}" || exit; done
 
 FROM scratch
-COPY --from=build /fairlead /fairlead
+COPY --from=build /image/ /
 COPY --from=build --chown=65532:65532 /empty/data /data
 USER 65532:65532
 # Data of one broker; its settings file names a directory in it.

@@ -13,19 +13,23 @@ export KAFKA CONFORMANCE
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 SEEDS    ?= 200
 FUZZTIME ?= 10s
+PROGRAMS := $(patsubst cmd/%/main.go,%,$(wildcard cmd/*/main.go))
+IMAGE    ?= fairlead:dev
+NODES    ?= 3
 GOLANGCI_VERSION := v2.15.0
 CONTROLLER_GEN_VERSION := v0.23.0
 
-.PHONY: help build image dev test race lint verify generate sim fuzz crash interop conformance bench clean
+.PHONY: help build image dev test race lint verify generate sim fuzz crash interop conformance bench kube kube-down e2e clean
 
 help: ## list the verbs
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
 
-build: ## build bin/fairlead, static
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/fairlead ./cmd/fairlead
+build: ## build the programs of cmd/ into bin/, static
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS:%=./cmd/%)
 
-image: ## build the container image (needs a container engine)
-	docker build --build-arg VERSION=$(VERSION) -t fairlead:$(VERSION) .
+image: build ## bin/fairlead-image.tar, the container image IMAGE for `docker load` and its like; needs no container engine
+	$(GO) run ./hack/image -o bin/fairlead-image.tar -t $(IMAGE) $(foreach p,$(PROGRAMS),/$(p)=bin/$(p))
 
 dev: build ## run a cluster of three brokers on this machine until interrupted; DEV= gives more flags
 	bin/fairlead dev $(DEV)
@@ -67,6 +71,16 @@ interop: build ## kcat, Kafka's own tools and franz-go's own tests against a clu
 
 conformance: build ## the conformance suite: storage, replication, protocol
 	hack/conformance
+
+kube: image ## start a local Kubernetes of NODES nodes with the image; docs/local-kubernetes.md
+	hack/kube/kube up $(NODES)
+	hack/kube/kube load-image bin/fairlead-image.tar
+
+kube-down: ## end it and remove all that it made
+	hack/kube/kube down
+
+e2e: kube ## end-to-end tests on the local Kubernetes: E2E= gives flags of go test
+	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/... -count=1 -timeout 60m -v $(E2E)
 
 bench: build ## side by side with Apache Kafka; BENCH= gives flags
 	$(GO) run ./test/bench -fairlead $(CURDIR)/hack/cluster $(if $(KAFKA),-kafka $(KAFKA)) $(BENCH)
