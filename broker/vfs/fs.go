@@ -3,6 +3,7 @@ package vfs
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"syscall"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -88,6 +89,18 @@ func IsFull(err error) bool {
 // some are closed.
 func IsHandleLimit(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+// IsConfined tells whether an error harms what it names and nothing else: a file or folder that is missing, closed to this
+// process, of another kind, or cannot be read. A disk that does not write or sync is not to be trusted with any file.
+func IsConfined(err error) bool {
+	for _, kind := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	var p *fs.PathError
+	return errors.As(err, &p) && p.Op == OpRead.String()
 }
 
 // Heals tells whether what failed may be tried again when there is space or a handle. An fsync that found no space lost
