@@ -125,6 +125,10 @@ func (d *Directory) ForgetCleanShutdown() error {
 	return nil
 }
 
+// DisownCleanShutdown makes CleanShutdown say that there was none: the directory does not hold what was stopped cleanly. It is
+// called before others ask.
+func (d *Directory) DisownCleanShutdown() { d.clean, d.isClean = kafka.NoBrokerEpoch, false }
+
 type cleanFile struct {
 	Version     int   `json:"version"`
 	BrokerEpoch int64 `json:"brokerEpoch"`
@@ -186,6 +190,13 @@ func (d *Directory) Offline() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.offline
+}
+
+// Present tells whether the directory itself is still there: when it is not, because its volume was unmounted, say, then a
+// file that is missing in it tells nothing of one log.
+func (d *Directory) Present() bool {
+	_, err := d.fs.Stat(path.Join(d.dir, lockName))
+	return err == nil
 }
 
 // Space is the size of the directory's volume and what is left of it. A broker refuses to append while little is left, and

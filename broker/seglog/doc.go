@@ -44,9 +44,10 @@
 // # Errors
 //
 // A full disk or too few file handles refuse the operation, the log stays as it was and the next attempt may succeed
-// (vfs.IsFull, vfs.IsHandleLimit). An error of fsync, or of a write for any other reason, is an OfflineError: it is
-// never tried again, every later change of the log is refused, and with Options.Directory set, of every log of that
-// directory. Damage found in stored batches is a CorruptError with file and position; it ends the changes of that log
+// (vfs.IsFull, vfs.IsHandleLimit). Files that are missing, closed to the process or unreadable (vfs.IsConfined) are a
+// FailedError: every later change of that log is refused. An error of fsync, or of a write for any other reason, is an
+// OfflineError: it is never tried again, every later change of the log is refused, and with Options.Directory set, of every
+// log of that directory. Damage found in stored batches is a CorruptError with file and position; it ends the changes of that log
 // alone.
 //
 // After a failed fsync Linux may show bytes that the disk does not have, also to the next process, whose own fsyncs then pass without

@@ -16,6 +16,9 @@ var ErrCorrupt = errors.New("corrupt log")
 // ErrOffline is the kind of every OfflineError.
 var ErrOffline = errors.New("log directory is offline")
 
+// ErrFailed is the kind of every FailedError.
+var ErrFailed = errors.New("log failed")
+
 // ErrClosed is the error of a log that was closed.
 var ErrClosed = errors.New("log is closed")
 
@@ -70,3 +73,20 @@ func (e *OfflineError) Error() string {
 func (e *OfflineError) Is(target error) bool { return target == ErrOffline }
 
 func (e *OfflineError) Unwrap() error { return e.Err }
+
+// FailedError says why one log can no longer be changed, or not be opened, while its directory works: its files are gone, closed
+// to this process, or cannot be read.
+type FailedError struct {
+	Op  string // what was being done
+	Dir string // the log's folder
+	Err error
+}
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("%s: %s: log failed: %v", e.Op, e.Dir, e.Err)
+}
+
+// Is makes every FailedError an ErrFailed.
+func (e *FailedError) Is(target error) bool { return target == ErrFailed }
+
+func (e *FailedError) Unwrap() error { return e.Err }

@@ -29,6 +29,10 @@ func (l *Log) flush(grown int64) error {
 	if l.end == l.flushed && !l.namesDirty && grown > 0 {
 		return nil
 	}
+	// Bytes without a name are durable for nobody.
+	if _, err := l.fs.Stat(segmentName(l.dir, l.active().base, suffixes[logFile])); err != nil {
+		return err
+	}
 	if l.unproven {
 		if err := l.writeAgain(); err != nil {
 			return err

@@ -38,7 +38,7 @@ type Log struct {
 	tailDirty   bool           // the active segment's file may be longer than its size
 	unproven    bool           // what is not flushed must be written again before an fsync vouches for it: see again.go
 	unsynced    int            // segs[unsynced:] hold batches that are not durable
-	failed      error          // an OfflineError: every later change is refused
+	failed      error          // every later change is refused with it
 	closed      bool
 	compaction  compactionState
 	startNoted  kafka.Offset // log start offset in the journal, NoOffset: none. Retention moves the start without noting it
@@ -158,16 +158,19 @@ func (l *Log) usable() error {
 	return nil
 }
 
-// fault judges an error of a change. One that heals comes back wrapped; damage in stored batches ends the changes of
-// this log alone; any other error takes the log, and its directory, offline, because what is on the disk is no longer
-// known.
+// fault judges an error of a change. One that heals comes back wrapped; damage in stored batches, and files that are gone or
+// cannot be read, end the changes of this log alone; any other error takes the log, and its directory, offline, because what
+// is on the disk is no longer known.
 func (l *Log) fault(op string, err error) error {
-	var offline *OfflineError
-	if errors.As(err, &offline) {
+	if errors.Is(err, ErrOffline) || errors.Is(err, ErrFailed) {
 		return err
 	}
 	if vfs.Heals(err) {
 		return fmt.Errorf("%s: %w", op, err)
+	}
+	if vfs.IsConfined(err) && (l.directory == nil || l.directory.Present()) {
+		l.failed = &FailedError{Op: op, Dir: l.dir, Err: err}
+		return l.failed
 	}
 	var syncing *vfs.SyncError
 	if errors.Is(err, ErrCorrupt) && !errors.As(err, &syncing) {

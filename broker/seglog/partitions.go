@@ -2,6 +2,7 @@ package seglog
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -17,6 +18,8 @@ type PartitionDir struct {
 	kafka.TopicPartition
 	TopicID kafka.TopicID // zero when partition.metadata is missing or damaged
 	Kind    DirKind
+	// Err is why partition.metadata could not be read, though it may be there and whole. The folder is to be left alone.
+	Err error
 }
 
 // DirKind tells what a partition's folder is for, from the end of its name.
@@ -50,7 +53,7 @@ func (d *Directory) Partitions(looked func()) ([]PartitionDir, error) {
 		}
 		p.TopicID, err = ReadTopicID(d.fs, path.Join(d.dir, e.Name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrCorrupt) {
-			return nil, err
+			p.Err = err
 		}
 		out = append(out, p)
 		if looked != nil {
@@ -101,7 +104,7 @@ func (d *Directory) RenamePartition(from, to string) error {
 		return err
 	}
 	if err := d.fs.Rename(path.Join(d.dir, from), path.Join(d.dir, to)); err != nil {
-		return d.fault("rename partition folder", err)
+		return d.faultOf("rename partition folder", err)
 	}
 	if err := d.fs.SyncDir(d.dir); err != nil {
 		return d.fault("rename partition folder", &vfs.SyncError{Err: err})
@@ -115,7 +118,15 @@ func (d *Directory) RemovePartition(name string) error {
 		return err
 	}
 	if err := d.fs.RemoveAll(path.Join(d.dir, name)); err != nil {
-		return d.fault("remove partition folder", err)
+		return d.faultOf("remove partition folder", err)
 	}
 	return nil
+}
+
+// faultOf is fault for an operation on one partition's folder: one that is gone or closed to us is its own trouble.
+func (d *Directory) faultOf(op string, err error) error {
+	if vfs.IsConfined(err) && d.Present() {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return d.fault(op, err)
 }
