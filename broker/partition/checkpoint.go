@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"hash/maphash"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/seglog"
@@ -26,12 +27,18 @@ func (m *Manager) CheckpointWatermarks() error {
 	return nil
 }
 
+// recoveryEntry is what CheckpointRecovery writes of one log.
+type recoveryEntry struct {
+	kafka.TopicPartition
+	point, start kafka.Offset
+}
+
 // CheckpointRecovery writes recovery points and log starts of all partitions, if one moved since the last time.
 func (m *Manager) CheckpointRecovery() error {
 	all := m.each()
 	points := make(map[kafka.TopicPartition]kafka.Offset, len(all))
 	starts := map[kafka.TopicPartition]kafka.Offset{}
-	sum := uint64(len(all))
+	sum := uint64(1) // in no order; 0 is what was never written
 	for _, p := range all {
 		p.mu.Lock()
 		point, start := p.log.RecoveryPoint(), p.log.StartOffset()
@@ -40,7 +47,7 @@ func (m *Manager) CheckpointRecovery() error {
 		if start > 0 {
 			starts[p.name] = start
 		}
-		sum += uint64(point) + uint64(start)<<1 // offsets only rise, save for truncation
+		sum += maphash.Comparable(m.recoverySeed, recoveryEntry{p.name, point, start})
 	}
 	if sum == m.recoverySum {
 		return nil
@@ -63,7 +70,11 @@ func (m *Manager) Close(epoch kafka.BrokerEpoch, now kafka.Elapsed) error {
 	errs := make([]error, len(all))
 	m.host.o.EachSync(len(all), func(i int) { errs[i] = all[i].close(now) })
 	for i, err := range errs {
-		if err != nil {
+		switch {
+		case err == nil:
+		case m.host.ofLog(err): // told below: the others' checkpoints are written all the same
+			all[i].fail("close", err)
+		default:
 			return fmt.Errorf("close log %s: %w", all[i].name, err)
 		}
 	}
@@ -75,6 +86,9 @@ func (m *Manager) Close(epoch kafka.BrokerEpoch, now kafka.Elapsed) error {
 	}
 	if err := m.Failure(); err != nil {
 		return err
+	}
+	if failed := m.FailedLogs(); len(failed) > 0 { // the next start must not count on what they hold
+		return fmt.Errorf("%d logs failed, the first: %w", len(failed), failed[0])
 	}
 	if n := len(m.unopened); n > 0 { // nobody else is left who changes it
 		return fmt.Errorf("%d logs were never opened, for lack of space or file handles", n)

@@ -125,7 +125,7 @@ func (p *Partition) compactable(now kafka.Elapsed, wall kafka.Timestamp) (candid
 func (p *Partition) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.closed || p.machine.Role() == replica.None || p.owed != nil || p.host.offline()
+	return p.closed || p.machine.Role() == replica.None || p.owed != nil || p.offline()
 }
 
 // compact does one pass over what is committed and decided. Reading and writing go without the mutex.

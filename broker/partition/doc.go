@@ -32,6 +32,6 @@
 // # Failing
 //
 // A full disk, or no file handle left: appends answer KAFKA_STORAGE_ERROR (56), reads go on, and writing is tried again
-// when space is back. Any other error of a write or an fsync takes the directory offline for good: see
-// [Manager.Failure]; the process is expected to end.
+// when space is back. A log whose files are gone or cannot be read fails alone: see [Manager.FailedLogs]. Any other error of
+// a write or an fsync takes the directory offline for good: see [Manager.Failure]; the process is expected to end.
 package partition

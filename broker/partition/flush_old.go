@@ -41,7 +41,7 @@ func (m *Manager) FlushOld(stop func() error, now kafka.Elapsed) {
 
 // flushOld writes the bulk to the disk without the mutex, and only what came meanwhile with it.
 func (p *Partition) flushOld(now kafka.Elapsed) {
-	if p.host.offline() {
+	if p.offline() {
 		return
 	}
 	if err := syncAhead(p.log); err != nil {

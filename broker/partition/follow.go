@@ -14,7 +14,7 @@ import (
 func (p *Partition) FetchPosition() (pos replica.FetchPosition, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.owed != nil {
+	if p.closed || p.owed != nil || p.offline() {
 		return replica.FetchPosition{}, false
 	}
 	pos, ok = p.machine.FetchPosition(p.log.Epochs())
@@ -45,12 +45,12 @@ func (p *Partition) takeAnswer(a replica.Answer, records []byte) (kafka.ErrorCod
 	if p.closed || !p.machine.Follows(a.Asked) {
 		return kafka.None, after{}
 	}
-	if p.owed != nil {
+	if p.owed != nil || p.offline() {
 		return kafka.KafkaStorageError, after{}
 	}
 	records, code := p.continuing(records)
 	if len(records) > 0 {
-		if p.host.space.full.Load() || p.host.offline() {
+		if p.host.space.full.Load() {
 			return kafka.KafkaStorageError, after{}
 		}
 		if err := p.appendFetched(records, a.Wall); err != nil {
@@ -144,7 +144,7 @@ func (p *Partition) continuing(records []byte) ([]byte, kafka.ErrorCode) {
 func (p *Partition) TakeDivergence(d replica.Diverged, now kafka.Elapsed) {
 	p.mu.Lock()
 	var then after
-	if !p.closed && p.owed == nil {
+	if !p.closed && p.owed == nil && !p.offline() {
 		p.machine.StepDiverged(d, p.log.Epochs())
 		then = p.carryOut(now)
 	}
@@ -157,7 +157,7 @@ func (p *Partition) TakeDivergence(d replica.Diverged, now kafka.Elapsed) {
 func (p *Partition) TakeOutOfRange(o replica.OutOfRange, now kafka.Elapsed) (moved bool) {
 	p.mu.Lock()
 	var then after
-	if !p.closed && p.owed == nil {
+	if !p.closed && p.owed == nil && !p.offline() {
 		moved = p.machine.StepOutOfRange(o)
 		then = p.carryOut(now)
 	}

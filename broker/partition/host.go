@@ -27,6 +27,7 @@ type host struct {
 
 	mu                     sync.Mutex // taken with a partition's mutex held, never the other way round; guards the rest
 	restless, flush, dirty []*Partition
+	failed                 []*Partition       // what waits there is to be answered
 	alterAt                map[*Partition]int // in alters
 	alters                 []proposal
 	altering               bool // a request is in flight
@@ -38,7 +39,7 @@ type proposal struct {
 	replica.Alter
 }
 
-// Failure is an error after which the log directory is not written to any more.
+// Failure is an error after which the log directory, or one log, is not written to any more.
 type Failure struct {
 	Doing     string // what failed
 	Partition kafka.TopicPartition

@@ -27,6 +27,7 @@ func (m *Manager) Start(image *metadata.Image, now kafka.Elapsed, wall kafka.Tim
 			m.remove(p, seglog.DirStray, now)
 		}
 	}
+	m.dropFailed(image)
 	var todo []placement
 	for t := range image.Topics() {
 		for i, s := range t.Partitions() {
@@ -54,7 +55,7 @@ func (m *Manager) adopt(p *Partition, image *metadata.Image, now kafka.Elapsed, 
 		LogStart: p.log.StartOffset(), RecoveryPoint: p.log.RecoveryPoint(), Clean: true, Now: wall,
 	})
 	if err != nil {
-		p.storageError("open", err)
+		m.openFailed(p.name, "open", err)
 		return nil
 	}
 	m.add(again)
@@ -80,7 +81,9 @@ func (m *Manager) Apply(image *metadata.Image, delta *metadata.Delta, now kafka.
 		p := m.byID[d.TopicIDPartition]
 		delete(m.missing, d.TopicIDPartition)
 		m.mu.Unlock()
-		if p != nil {
+		if p == nil {
+			m.removeFailed(d.Topic, d.TopicIDPartition, now)
+		} else {
 			m.remove(p, seglog.DirDelete, now)
 			changes = append(changes, Change{Partition: p, Leader: Leader{ID: kafka.NoNode, Epoch: kafka.NoLeaderEpoch}, Gone: true})
 		}
@@ -104,7 +107,7 @@ func (m *Manager) place(image *metadata.Image, todo []placement, now kafka.Elaps
 		}
 		here = append(here, pl)
 		m.settings(pl.topic) // resolved before several goroutines ask for it
-		if p, _ := m.GetByID(pl.id); p == nil {
+		if p, code := m.GetByID(pl.id); p == nil && code != kafka.KafkaStorageError {
 			create = append(create, pl)
 		}
 	}
@@ -131,8 +134,8 @@ func (m *Manager) create(todo []placement, wall kafka.Timestamp) {
 		u := m.optionsFor(tp, wall)
 		p, _, err := m.openLog(tp, todo[i].id.TopicID, u.watermark, u.options)
 		if err != nil {
-			if !heals(err) {
-				m.host.fail("create", tp, err)
+			if m.openFailed(tp, "create", err) {
+				return
 			}
 			m.mu.Lock()
 			m.missing[todo[i].id] = todo[i].topic

@@ -1,7 +1,7 @@
 package partition
 
 import (
-	"cmp"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,7 +25,8 @@ type Manager struct {
 
 	// Of the loops of run.go, one each; see there.
 	lastSpace    kafka.Elapsed
-	recoverySum  uint64 // of the recovery points last written
+	recoverySeed maphash.Seed
+	recoverySum  uint64 // of the hashes of what was last written of each log
 	compactAfter map[*Partition]compactRetry
 
 	mu sync.RWMutex // guards the rest; taken before a partition's mutex
@@ -34,6 +35,7 @@ type Manager struct {
 	byID     map[kafka.TopicIDPartition]*Partition
 	missing  map[kafka.TopicIDPartition]string // replicas that shall be here and could not be created yet: the topic's name
 	unopened map[kafka.TopicPartition]unopened // logs that are here and could not be opened yet, for lack of space or handles
+	failed   map[kafka.TopicPartition]*Failure // logs that are here and could not be opened for another reason
 	doomed   []doomedDir
 	progress Progress
 
@@ -64,14 +66,15 @@ func New(o Options) *Manager {
 	m := &Manager{
 		host: &host{o: o, wakeFlush: make(chan struct{}, 1), alterAt: map[*Partition]int{}}, topics: map[string]*config.Topic{},
 		byName: map[kafka.TopicPartition]*Partition{}, byID: map[kafka.TopicIDPartition]*Partition{},
-		missing: map[kafka.TopicIDPartition]string{}, unopened: map[kafka.TopicPartition]unopened{}, compactAfter: map[*Partition]compactRetry{},
+		missing: map[kafka.TopicIDPartition]string{}, unopened: map[kafka.TopicPartition]unopened{},
+		failed: map[kafka.TopicPartition]*Failure{}, compactAfter: map[*Partition]compactRetry{}, recoverySeed: maphash.MakeSeed(),
 	}
 	m.host.image.Store(&metadata.Image{})
 	return m
 }
 
 // Get finds a partition by name. The code says what to answer if it is not here: UNKNOWN_TOPIC_OR_PARTITION when the
-// cluster has none, NOT_LEADER_OR_FOLLOWER when others have it.
+// cluster has none, KAFKA_STORAGE_ERROR when its log could not be opened, NOT_LEADER_OR_FOLLOWER when others have it.
 func (m *Manager) Get(tp kafka.TopicPartition) (*Partition, kafka.ErrorCode) {
 	m.mu.RLock()
 	p := m.byName[tp]
@@ -82,7 +85,17 @@ func (m *Manager) Get(tp kafka.TopicPartition) (*Partition, kafka.ErrorCode) {
 	if t := m.host.image.Load().TopicByName(tp.Topic); t == nil || t.Partition(tp.Partition) == nil {
 		return nil, kafka.UnknownTopicOrPartition
 	}
-	return nil, kafka.NotLeaderOrFollower
+	return nil, m.absent(tp)
+}
+
+// absent is the code for a partition of the cluster that is not open here.
+func (m *Manager) absent(tp kafka.TopicPartition) kafka.ErrorCode {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.failed[tp] != nil {
+		return kafka.KafkaStorageError
+	}
+	return kafka.NotLeaderOrFollower
 }
 
 // GetByID finds a partition by its topic's id: UNKNOWN_TOPIC_ID when the cluster has no such topic, and else as Get.
@@ -93,21 +106,20 @@ func (m *Manager) GetByID(tp kafka.TopicIDPartition) (*Partition, kafka.ErrorCod
 	if p != nil {
 		return p, kafka.None
 	}
-	switch t := m.host.image.Load().TopicByID(tp.TopicID); {
+	t := m.host.image.Load().TopicByID(tp.TopicID)
+	switch {
 	case t == nil:
 		return nil, kafka.UnknownTopicID
 	case t.Partition(tp.Partition) == nil:
 		return nil, kafka.UnknownTopicOrPartition
 	}
-	return nil, kafka.NotLeaderOrFollower
+	return nil, m.absent(kafka.TopicPartition{Topic: t.Name, Partition: tp.Partition})
 }
 
 // All lists the partitions in order of topic and number.
 func (m *Manager) All() []*Partition {
 	all := m.each()
-	slices.SortFunc(all, func(a, b *Partition) int {
-		return cmp.Or(cmp.Compare(a.name.Topic, b.name.Topic), cmp.Compare(a.name.Partition, b.name.Partition))
-	})
+	slices.SortFunc(all, func(a, b *Partition) int { return compareNames(a.name, b.name) })
 	return all
 }
 

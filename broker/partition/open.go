@@ -12,7 +12,8 @@ import (
 
 // Open opens every log in the directory, by Options.Each, before anything is known of the cluster. Folders that were
 // renamed for deletion are left to Purge. The mark of the clean stop is gone when it returns: from now on it is not
-// clean any more. A log that cannot be opened for lack of space or handles is left for RetryMissing.
+// clean any more. A log that cannot be opened for lack of space or handles is left for RetryMissing; one that cannot be
+// opened for another reason that is its own fails alone, see failed.go.
 func (m *Manager) Open(wall kafka.Timestamp) error {
 	d := m.host.o.Directory
 	m.advance(func(p *Progress) { p.Opening = true })
@@ -38,19 +39,21 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 	if err := d.ForgetCleanShutdown(); err != nil {
 		return fmt.Errorf("forget the clean stop: %w", err)
 	}
+	lost := clean && m.lost(points, folders)
 	live := folders[:0]
 	for _, f := range folders {
 		switch f.Kind {
 		case seglog.DirCurrent:
-			unfinished, err := d.Unfinished(f)
+			unfinished, err := m.clearUnfinished(f)
 			looked()
-			if err != nil {
-				return fmt.Errorf("look at %s: %w", f.Name, err)
-			}
-			if !unfinished {
+			switch {
+			case err == nil && !unfinished:
 				live = append(live, f)
-			} else if err := d.RemovePartition(f.Name); err != nil { // it is made again if it is to be here
-				return fmt.Errorf("remove %s, whose creation was cut: %w", f.Name, err)
+			case err == nil:
+			case m.host.ofLog(err):
+				m.noteFailed(f.TopicPartition, "look at", err)
+			default:
+				return fmt.Errorf("look at %s: %w", f.Name, err)
 			}
 		case seglog.DirDelete:
 			m.doomed = append(m.doomed, doomedDir{name: f.Name})
@@ -59,22 +62,28 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 	m.advance(func(p *Progress) { p.Total = len(live) })
 	read := func(bytes int) { m.read.Add(int64(bytes)) }
 	var mu sync.Mutex
-	var failed []error
+	var offline []error // the directory's trouble
 	m.host.o.Each(len(live), func(i int) {
 		f := live[i]
 		u := unopened{watermarks[f.TopicPartition], seglog.Options{
 			LogStart: starts[f.TopicPartition], RecoveryPoint: points[f.TopicPartition], Clean: clean, Now: wall, Progress: read,
 		}}
 		p, report, err := m.openLog(f.TopicPartition, f.TopicID, u.watermark, u.options)
-		if err != nil {
+		switch {
+		case err == nil:
+		case heals(err):
+			u.options.Progress = nil
+			m.mu.Lock()
+			m.unopened[f.TopicPartition] = u
+			m.mu.Unlock()
+			return
+		case errors.Is(err, seglog.ErrOffline):
 			mu.Lock()
-			if heals(err) {
-				u.options.Progress = nil
-				m.unopened[f.TopicPartition] = u
-			} else {
-				failed = append(failed, err)
-			}
+			offline = append(offline, err)
 			mu.Unlock()
+			return
+		default:
+			m.noteFailed(f.TopicPartition, "open", err)
 			return
 		}
 		m.add(p)
@@ -83,8 +92,43 @@ func (m *Manager) Open(wall kafka.Timestamp) error {
 			p.ScannedBytes += report.ScannedBytes
 		})
 	})
+	if lost || len(m.FailedLogs()) > 0 {
+		// What was stopped cleanly is not what is here now: the cluster must not count on it.
+		d.DisownCleanShutdown()
+	}
 	m.host.checkSpace(0)
-	return errors.Join(failed...)
+	return errors.Join(offline...)
+}
+
+// clearUnfinished tells whether a folder is what a crash left of a log that was being made, and removes it then: the log is made
+// again if it is to be here.
+func (m *Manager) clearUnfinished(f seglog.PartitionDir) (unfinished bool, err error) {
+	if f.Err != nil {
+		return false, f.Err
+	}
+	unfinished, err = m.host.o.Directory.Unfinished(f)
+	if unfinished && err == nil {
+		err = m.host.o.Directory.RemovePartition(f.Name)
+	}
+	return unfinished, err
+}
+
+var errNoFolder = errors.New("the folder of a log with records is gone")
+
+// lost tells, and reports, whether logs that had records when the directory was stopped cleanly have no folder any more.
+func (m *Manager) lost(points map[kafka.TopicPartition]kafka.Offset, folders []seglog.PartitionDir) bool {
+	here := map[kafka.TopicPartition]bool{}
+	for _, f := range folders {
+		here[f.TopicPartition] = here[f.TopicPartition] || f.Kind == seglog.DirCurrent
+	}
+	lost := false
+	for p, point := range points {
+		if point > 0 && !here[p] {
+			lost = true
+			m.host.tellDamage("find", p, errNoFolder)
+		}
+	}
+	return lost
 }
 
 // advance changes the progress.

@@ -47,6 +47,9 @@ type Options struct {
 	EachSync func(n int, do func(i int))
 	// Damaged is told of every operation that met damage in what is stored; a partition's mutex may be held. May be nil.
 	Damaged func(doing string, p kafka.TopicPartition, err error)
+	// Failed is told of each log that goes out of service while the others work: see Manager.FailedLogs. A partition's mutex may be
+	// held. May be nil.
+	Failed func(*Failure)
 	// Observe is for simulations and metrics; may be nil.
 	Observe Observer
 }

@@ -22,6 +22,8 @@ type Partition struct {
 	settings atomic.Pointer[config.Topic]
 	// due is when a tick must look at the partition: an Elapsed. It counts while marks.restless.
 	due atomic.Int64
+	// failure is why this log is out of service while others work; nil while it works.
+	failure atomic.Pointer[Failure]
 	// served is the bytes of records sent to consumers since the start.
 	served atomic.Int64
 

@@ -3,7 +3,9 @@ package partition
 import (
 	"cmp"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -20,30 +22,37 @@ type doomedDir struct {
 // remove takes a partition out of service and renames its folder: for deletion, by Purge after file.delete.delay.ms, or
 // as a stray, kept for a person to look at.
 func (m *Manager) remove(p *Partition, kind seglog.DirKind, now kafka.Elapsed) {
-	h := m.host
 	m.forget(p)
 	if err := p.close(now); err != nil {
 		p.storageError("close", err)
 	}
-	name := m.unusedName(p, kind)
-	if err := h.o.Directory.RenamePartition(p.name.String(), name); err != nil {
-		p.storageError("rename the folder of", err)
-		return
+	m.putAside(p.name, p.id.TopicID, kind, now.Add(time.Duration(p.settings.Load().FileDeleteDelayMs)*time.Millisecond))
+}
+
+// putAside renames a partition's folder. after is when it may go, if it is to be deleted.
+func (m *Manager) putAside(tp kafka.TopicPartition, id kafka.TopicID, kind seglog.DirKind, after kafka.Elapsed) {
+	name := m.unusedName(tp, id, kind)
+	err := m.host.o.Directory.RenamePartition(tp.String(), name)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist): // somebody else has deleted it
+	case m.host.ofLog(err):
+		m.host.tellDamage("rename the folder of", tp, err)
+	case !heals(err):
+		m.host.fail("rename the folder of", tp, err)
 	}
-	if kind == seglog.DirDelete {
-		delay := time.Duration(p.settings.Load().FileDeleteDelayMs) * time.Millisecond
+	if kind == seglog.DirDelete { // after an error too: the name may be the new one, and one that is not there costs nothing
 		m.mu.Lock()
-		m.doomed = append(m.doomed, doomedDir{name: name, after: now.Add(delay)})
+		m.doomed = append(m.doomed, doomedDir{name: name, after: after})
 		m.mu.Unlock()
 	}
 }
 
 // unusedName is a name for a folder to be put aside. A partition may be put aside more than once: when it comes back here
 // before the old folder is gone.
-func (m *Manager) unusedName(p *Partition, kind seglog.DirKind) string {
+func (m *Manager) unusedName(tp kafka.TopicPartition, id kafka.TopicID, kind seglog.DirKind) string {
 	for n := 0; ; n++ {
-		unique := hex.EncodeToString(p.id.TopicID[:12]) + fmt.Sprintf("%08x", n)
-		name := seglog.DirName(p.name, kind, unique)
+		unique := hex.EncodeToString(id[:12]) + fmt.Sprintf("%08x", n)
+		name := seglog.DirName(tp, kind, unique)
 		if _, err := m.host.o.FS.Stat(m.host.path(name)); err != nil {
 			return name
 		}

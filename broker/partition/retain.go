@@ -33,7 +33,7 @@ func (m *Manager) Retain(now kafka.Elapsed, wall kafka.Timestamp) (deleted []Del
 // retain never removes what is not committed. A replica that has no role yet does not know what is (KAFKA-20732).
 func (p *Partition) retain(now kafka.Elapsed, wall kafka.Timestamp, expiry time.Duration) ([]seglog.DeletedSegment, error) {
 	p.mu.Lock()
-	if p.closed || p.machine.Role() == replica.None || p.owed != nil {
+	if p.closed || p.machine.Role() == replica.None || p.owed != nil || p.offline() {
 		p.mu.Unlock()
 		return nil, nil
 	}

@@ -21,6 +21,7 @@ const (
 func (m *Manager) Tick(now kafka.Elapsed) {
 	h := m.host
 	last := kafka.Elapsed(h.now.Swap(int64(now)))
+	h.endFailed(now)
 	if now.Sub(m.lastSpace) >= spaceEvery {
 		m.lastSpace = now
 		h.checkSpace(now)
@@ -56,7 +57,7 @@ func (p *Partition) tick(now kafka.Elapsed) {
 		if p.owed != nil {
 			p.truncate(*p.owed)
 		}
-		if p.startWanted > p.log.StartOffset() {
+		if p.startWanted > p.log.StartOffset() && !p.offline() {
 			p.followStart()
 		}
 		if at, will := p.flushAt(); p.flushOwed || will && at <= now {
@@ -87,7 +88,7 @@ func (p *Partition) lookAt(now kafka.Elapsed) (at kafka.Elapsed, ok bool) {
 	for i := range p.deletes {
 		sooner(p.deletes[i].deadline)
 	}
-	if p.owed != nil || p.flushOwed || p.startWanted > p.log.StartOffset() {
+	if !p.offline() && (p.owed != nil || p.flushOwed || p.startWanted > p.log.StartOffset()) {
 		sooner(now)
 	}
 	return at, ok

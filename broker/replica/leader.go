@@ -59,6 +59,12 @@ func (m *Machine) Wait(ticket uint64, next kafka.Offset, acksAll bool, deadline 
 	m.completeOwn()
 }
 
+// StepFailed tells that the log is out of service for good: nothing waits for it any more.
+func (m *Machine) StepFailed() {
+	m.ready.Completed = m.waitCommit.popAll(kafka.KafkaStorageError, m.ready.Completed)
+	m.ready.Completed = m.waitOwn.popAll(kafka.KafkaStorageError, m.ready.Completed)
+}
+
 // Fetched is a fetch of a follower: it holds [Start, End) of the log.
 type Fetched struct {
 	Replica    kafka.NodeID

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"syscall"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/record"
 	"github.com/fairlead-io/fairlead/broker/vfs"
@@ -84,6 +86,39 @@ func TestTheOnlyReplicaLeadsSoonAfterAnUncleanStop(t *testing.T) {
 	})
 	if took := time.Since(began); took > logEndsEvery {
 		t.Errorf("after %v, when reports come again by themselves", took)
+	}
+	for id, end := range ends {
+		if err := end(); err != nil {
+			t.Errorf("broker %d: %v", id, err)
+		}
+	}
+}
+
+// TestABrokerWithoutOneOfItsLogsServesTheOthers: and the cluster does not count on the one that cannot be opened.
+func TestABrokerWithoutOneOfItsLogsServesTheOthers(t *testing.T) {
+	servers, ends := runBrokers(t, 3)
+	createTopic(t, servers[0], "alone", 1)
+	createTopic(t, servers[0], "t", 3)
+	leader := servers[0].images.Current().TopicByName("alone").Partition(0).Leader
+	bad, other := servers[leader], servers[(leader+1)%3]
+	if err := ends[leader](); err != nil {
+		t.Fatal(err)
+	}
+	folder := bad.directory.Path() + "/alone-0/"
+	if err := errors.Join(bad.fs.Remove(folder+"fairlead.journal"), bad.fs.MkdirAll(folder+"fairlead.journal")); err != nil {
+		t.Fatal(err)
+	}
+	back, end := again(t, bad)
+	ends[leader] = end
+	eventually(t, "it is back in the ISR of what it has", func() bool {
+		topic := other.images.Current().TopicByName("t")
+		return topic != nil && len(topic.Partition(0).ISR) == 3 && other.images.Current().Broker(leader).Incarnation == back.incarnation
+	})
+	if p := other.images.Current().TopicByName("alone").Partition(0); p.Leader == leader && p.Recovery != metadata.Recovering {
+		t.Error("the cluster believes that the replica holds what it held when it was stopped")
+	}
+	if got := back.partitions.FailedLogs(); len(got) != 1 {
+		t.Errorf("failed logs: %v", got)
 	}
 	for id, end := range ends {
 		if err := end(); err != nil {

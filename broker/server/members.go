@@ -15,7 +15,8 @@ import (
 // behind events is the loop's alone.
 type members struct {
 	server  *Server
-	machine *membership.Machine
+	options membership.Options
+	machine *membership.Machine // made by run
 	events  chan membership.Event
 	state   memberState
 	left    chan membership.Left // has room for one
@@ -24,13 +25,16 @@ type members struct {
 
 func newMembers(s *Server, o membership.Options) *members {
 	return &members{
-		server: s, machine: membership.New(o, s.clock.Elapsed()), events: make(chan membership.Event, 64),
+		server: s, options: o, events: make(chan membership.Event, 64),
 		left: make(chan membership.Left, 1), refused: make(chan membership.Rejected, 1),
 	}
 }
 
-// run is the loop. It ends with the context.
+// run is the loop. It ends with the context. It begins when the logs are open: only then it is known whether the stop before
+// counts as clean.
 func (m *members) run(ctx context.Context) {
+	m.options.PreviousEpoch = m.server.previousEpoch()
+	m.machine = membership.New(m.options, m.server.clock.Elapsed())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

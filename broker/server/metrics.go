@@ -57,6 +57,9 @@ var metrics = []metric{
 		value: func(c *scrape) float64 { return oneIf(c.server.partitions.Full()) }},
 	{name: "fairlead_log_damage_total", kind: counter, help: "Reads and writes that met damaged batches: the log says which partition and file. Replace the replica.",
 		value: func(c *scrape) float64 { return c.server.damage.total() }},
+	{name: "fairlead_logs_failed", kind: gauge,
+		help:  "Replicas that serve nothing because their folder is gone or cannot be read: the log says why. Repair or remove the folder, and start the broker again.",
+		value: func(c *scrape) float64 { return float64(len(c.server.partitions.FailedLogs())) }},
 	{name: "fairlead_log_directory_offline", kind: gauge, help: "1 when the data directory failed.",
 		value: func(c *scrape) float64 { return oneIf(c.server.partitions.Failure() != nil) }},
 

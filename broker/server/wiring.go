@@ -49,8 +49,7 @@ func (s *Server) wire() error {
 	}
 	s.members = newMembers(s, membership.Options{
 		Node: s.node, ClusterID: s.meta.ClusterID, Directory: s.meta.DirectoryID, Incarnation: s.incarnation, Rack: b.Rack,
-		Endpoints: endpoints, PreviousEpoch: s.previousEpoch(),
-		HeartbeatInterval: b.Quorum.HeartbeatInterval, SessionTimeout: b.Quorum.SessionTimeout, RegistrationLimit: b.Quorum.RegistrationLimit,
+		Endpoints: endpoints, HeartbeatInterval: b.Quorum.HeartbeatInterval, SessionTimeout: b.Quorum.SessionTimeout, RegistrationLimit: b.Quorum.RegistrationLimit,
 	})
 	s.fetchers = newFetchers(s)
 	s.files = seglog.NewFilePool(logFiles(openFileLimit()))
@@ -131,10 +130,16 @@ func (s *Server) partitionOptions(b *config.Broker) partition.Options {
 	return partition.Options{
 		FS: s.fs, Directory: s.directory, Files: s.files, Self: s.node, Rules: replica.AllRules(),
 		LagMax: b.Replica.LagTimeMax, ReserveBytes: b.Log.ReserveBytes, ProducerExpiry: b.ProducerIDExpiration,
-		Damaged:  s.damage.report,
+		Damaged: s.damage.report, Failed: s.logFailed,
 		Settings: s.settings.topic, Alter: s.alter, OnChange: s.rolesChanged, Each: concurrently(int(b.Log.RecoveryThreads)),
 		EachSync: concurrently(syncsAtOnce),
 	}
+}
+
+// logFailed says that one log is out of service while the others work. A partition's lock may be held.
+func (s *Server) logFailed(f *partition.Failure) {
+	s.log.Error(f.Err, "log failed: this replica serves nothing until its folder is right or removed, and the broker was started again",
+		"doing", f.Doing, "partition", f.Partition.String())
 }
 
 // alter carries an ISR change to the controller.
