@@ -24,7 +24,9 @@
 //     controller gives its leaderships and places in in-sync sets to those that can take writes.
 //  7. It stops as soon as the controller lets it go, after the shutdown limit, or when nobody answered for [LonelyLimit]: leaders that it
 //     could not hand over move by fencing.
-//  8. A broker whose image stands still, because the quorum's log on its disk takes nothing, goes on for a session timeout, since a
+//  8. A registration counts as taken when the image shows it, though its answer is lost; and a broker that is to stop waits for the answer
+//     that is under way. A clean stop that is put down under an older epoch would look unclean to the controller.
+//  9. A broker whose image stands still, because the quorum's log on its disk takes nothing, goes on for a session timeout, since a
 //     lack of space or of file handles may pass. Then it serves nothing and asks to be fenced, until the log goes on: its
 //     heartbeats arrive all the while, so nobody else would notice that it follows nothing.
 package membership

@@ -43,6 +43,8 @@ type ImageApplied struct {
 	Index  uint64            // the image's version
 	Epoch  kafka.BrokerEpoch // of this broker in the image, NoBrokerEpoch when it is not there
 	Fenced bool
+	// Incarnation is of the process that registered.
+	Incarnation kafka.UUID
 }
 
 // LeaderChanged says that another node answers for the controller now: a waiting retry goes out at once, and so does a heartbeat, since until

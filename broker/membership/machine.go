@@ -37,6 +37,8 @@ type Machine struct {
 	next       kafka.Elapsed     // when the next request is due
 	failures   int               // requests that failed in a row
 	began      kafka.Elapsed     // when it began to register
+	lost       kafka.BrokerEpoch // of the registration that was called stale
+	stopping   bool              // asked to leave while a registration was under way
 	leaveUntil kafka.Elapsed     // when leaving
 	answered   kafka.Elapsed     // when leaving: of the last good answer, or of the beginning
 	offline    [][16]byte        // failed directories
@@ -55,7 +57,7 @@ func New(o Options, now kafka.Elapsed) *Machine {
 	orDefault(&o.SessionTimeout, DefaultSessionTimeout)
 	orDefault(&o.RegistrationLimit, DefaultRegistrationLimit)
 	return &Machine{
-		o: o, now: now, next: now, began: now, epoch: kafka.NoBrokerEpoch,
+		o: o, now: now, next: now, began: now, epoch: kafka.NoBrokerEpoch, lost: kafka.NoBrokerEpoch,
 		image: ImageApplied{Epoch: kafka.NoBrokerEpoch}, previous: o.PreviousEpoch,
 	}
 }
@@ -132,6 +134,9 @@ func (m *Machine) Deadline() kafka.Elapsed {
 	if m.phase == PhaseLeaving {
 		d = min(d, m.leaveUntil, m.answered.Add(LonelyLimit))
 	}
+	if m.stopping {
+		d = min(d, m.leaveUntil)
+	}
 	return d
 }
 
@@ -152,7 +157,7 @@ func (m *Machine) hurry() {
 	}
 }
 
-// look notices that the image has stood still for a session timeout, or goes on: see rule 8.
+// look notices that the image has stood still for a session timeout, or goes on: see rule 9.
 func (m *Machine) look() {
 	if blind := m.stalled && m.now >= m.stalledAt.Add(m.o.SessionTimeout); blind != m.blind {
 		m.blind = blind
@@ -166,6 +171,10 @@ func (m *Machine) due() {
 		m.leave(false)
 		return
 	}
+	if m.stopping && m.now >= m.leaveUntil {
+		m.leave(false)
+		return
+	}
 	if m.inFlight != 0 && m.now >= m.sentAt.Add(RequestTimeout) {
 		m.inFlight = 0
 		m.failed()
@@ -175,8 +184,12 @@ func (m *Machine) due() {
 	}
 }
 
-// failed waits before the next request, longer each time.
+// failed waits before the next request, longer each time. Who is stopping and not registered has nothing to wait for.
 func (m *Machine) failed() {
+	if m.stopping {
+		m.leave(false)
+		return
+	}
 	wait := firstRetry << min(m.failures, 16)
 	m.failures++
 	m.next = m.now.Add(min(wait, lastRetry))

@@ -25,9 +25,7 @@ func (m *Machine) registered(e Registered) {
 		return
 	}
 	if e.Err == nil && e.Code == kafka.None {
-		m.phase, m.epoch, m.failures = PhaseMember, e.Epoch, 0
-		m.session, m.next, m.previous = m.sentAt, m.now, kafka.NoBrokerEpoch
-		m.effects = append(m.effects, EpochChanged{m.epoch})
+		m.enter(e.Epoch, m.sentAt)
 		return
 	}
 	for _, r := range refusals {
@@ -41,6 +39,16 @@ func (m *Machine) registered(e Registered) {
 		return
 	}
 	m.failed()
+}
+
+// enter begins the membership of a registration that the controller took, of a request sent at since or later.
+func (m *Machine) enter(epoch kafka.BrokerEpoch, since kafka.Elapsed) {
+	m.phase, m.epoch, m.failures, m.inFlight = PhaseMember, epoch, 0, 0
+	m.session, m.next, m.previous = since, m.now, kafka.NoBrokerEpoch
+	m.effects = append(m.effects, EpochChanged{m.epoch})
+	if m.stopping {
+		m.phase, m.stopping, m.answered = PhaseLeaving, false, m.now
+	}
 }
 
 func (m *Machine) reject(code kafka.ErrorCode, reason string) {
@@ -85,7 +93,7 @@ func (m *Machine) registerAgain() {
 		m.leave(false)
 		return
 	}
-	m.phase, m.epoch = PhaseRegistering, kafka.NoBrokerEpoch
+	m.phase, m.lost, m.epoch = PhaseRegistering, m.epoch, kafka.NoBrokerEpoch
 	m.began, m.next, m.failures = m.now, m.now, 0
 	m.effects = append(m.effects, EpochChanged{m.epoch})
 }
@@ -96,6 +104,9 @@ func (m *Machine) imageApplied(e ImageApplied) {
 	before := m.image
 	m.image = e
 	if m.phase == PhaseRegistering {
+		if e.Incarnation == m.o.Incarnation && !e.Incarnation.IsZero() && e.Epoch > m.lost {
+			m.enter(e.Epoch, m.began) // the answer is late, or lost
+		}
 		return
 	}
 	about := e.Epoch != before.Epoch || e.Fenced != before.Fenced
@@ -107,12 +118,17 @@ func (m *Machine) imageApplied(e ImageApplied) {
 
 // shutdown begins to leave.
 func (m *Machine) shutdown(e Shutdown) {
-	if m.phase == PhaseLeaving {
+	if m.phase == PhaseLeaving || m.stopping {
 		m.leaveUntil = min(m.leaveUntil, m.now.Add(e.Limit))
 		return
 	}
-	if e.Limit <= 0 || m.phase == PhaseRegistering {
+	registering := m.phase == PhaseRegistering
+	if e.Limit <= 0 || registering && m.inFlight == 0 {
 		m.leave(false)
+		return
+	}
+	if registering { // it may have been taken: a stop that does not know its epoch would count as unclean later
+		m.stopping, m.leaveUntil = true, m.now.Add(e.Limit)
 		return
 	}
 	m.phase, m.leaveUntil, m.answered = PhaseLeaving, m.now.Add(e.Limit), m.now

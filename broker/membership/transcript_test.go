@@ -22,7 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "write the transcripts anew; read the 
 //	new [previous=EPOCH]      a machine at time 0
 //	at TIME                   time passes up to TIME; every deadline on the way is met
 //	ready | shutdown LIMIT | leader N | disk full | disk free | quorum stalled | quorum goes on
-//	image INDEX EPOCH fenced|unfenced
+//	image INDEX EPOCH fenced|unfenced [mine]
 //	registered EPOCH | registered CODE-NAME | registered lost         answers the request in flight
 //	beat [fenced] [go] | beat CODE-NAME | beat lost
 //	late registered EPOCH     an answer to a request that was given up
@@ -89,7 +89,7 @@ func (d *driver) run(t *testing.T, line string) string {
 			fmt.Sscanf(f[1], "previous=%d", &previous)
 		}
 		d.now, d.ticket = 0, 0
-		d.m = New(Options{Node: 1, PreviousEpoch: kafka.BrokerEpoch(previous)}, 0)
+		d.m = New(Options{Node: 1, Incarnation: kafka.UUID{7}, PreviousEpoch: kafka.BrokerEpoch(previous)}, 0)
 		return d.step(Tick{})
 	case "at":
 		return d.pass(kafka.Elapsed(duration(1)))
@@ -104,7 +104,11 @@ func (d *driver) run(t *testing.T, line string) string {
 	case "leader":
 		return d.step(LeaderChanged{Leader: kafka.NodeID(number(1))})
 	case "image":
-		return d.step(ImageApplied{Index: uint64(number(1)), Epoch: kafka.BrokerEpoch(number(2)), Fenced: f[3] == "fenced"})
+		e := ImageApplied{Index: uint64(number(1)), Epoch: kafka.BrokerEpoch(number(2)), Fenced: f[3] == "fenced"}
+		if len(f) > 4 {
+			e.Incarnation = kafka.UUID{7}
+		}
+		return d.step(e)
 	case "late":
 		return d.step(Registered{Ticket: d.ticket - 1, Epoch: kafka.BrokerEpoch(number(2))})
 	case "registered":

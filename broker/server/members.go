@@ -126,7 +126,7 @@ func (m *members) leaderChanged(leader kafka.NodeID) {
 func (m *members) imageApplied(image *metadata.Image) {
 	e := membership.ImageApplied{Index: image.Version(), Epoch: kafka.NoBrokerEpoch}
 	if b := image.Broker(m.server.node); b != nil {
-		e.Epoch, e.Fenced = b.Epoch, b.Fenced
+		e.Epoch, e.Fenced, e.Incarnation = b.Epoch, b.Fenced, b.Incarnation
 	}
 	m.tell(m.server.running, e)
 }

@@ -270,7 +270,7 @@ func (p *process) follow() {
 		}
 		e := membership.ImageApplied{Index: u.image.Version(), Epoch: kafka.NoBrokerEpoch}
 		if b != nil {
-			e.Epoch, e.Fenced = b.Epoch, b.Fenced
+			e.Epoch, e.Fenced, e.Incarnation = b.Epoch, b.Fenced, b.Incarnation
 		}
 		p.tell(e)
 		if h.proc != p {
