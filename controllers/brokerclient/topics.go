@@ -3,6 +3,8 @@ package brokerclient
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -67,31 +69,62 @@ func (c *Client) metadata(ctx context.Context, names []string) (*kmsg.MetadataRe
 
 // TopicSettings are the settings that topics have of their own; a topic that does not exist is absent.
 func (c *Client) TopicSettings(ctx context.Context, names ...string) (map[string]map[string]string, error) {
-	const what = "settings of topics"
 	out := make(map[string]map[string]string, len(names))
-	for len(names) > 0 {
-		n := min(len(names), maxDescribed)
+	err := c.describeTopics(ctx, names, nil, func(topic string, all []kmsg.DescribeConfigsResponseResourceConfig) error {
+		out[topic] = own(all)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// MinISR is the min.insync.replicas that holds for each topic, wherever it comes from; a topic that does not exist is absent.
+func (c *Client) MinISR(ctx context.Context, names ...string) (map[string]int, error) {
+	const setting = "min.insync.replicas"
+	out := make(map[string]int, len(names))
+	err := c.describeTopics(ctx, names, []string{setting}, func(topic string, all []kmsg.DescribeConfigsResponseResourceConfig) error {
+		if len(all) != 1 {
+			return fmt.Errorf("%d settings are described, want %s", len(all), setting)
+		}
+		n, err := strconv.Atoi(text(all[0].Value))
+		out[topic] = n
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// describeTopics gives the settings of topics that exist, all or those of the keys, to each.
+func (c *Client) describeTopics(ctx context.Context, names, keys []string, each func(topic string, all []kmsg.DescribeConfigsResponseResourceConfig) error) error {
+	const what = "settings of topics"
+	for batch := range slices.Chunk(names, maxDescribed) {
 		req := kmsg.NewPtrDescribeConfigsRequest()
-		for _, name := range names[:n] {
+		for _, name := range batch {
 			r := kmsg.NewDescribeConfigsRequestResource()
-			r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeTopic, name
+			r.ResourceType, r.ResourceName, r.ConfigNames = kmsg.ConfigResourceTypeTopic, name, keys
 			req.Resources = append(req.Resources, r)
 		}
-		names = names[n:]
 		resp, err := do[*kmsg.DescribeConfigsResponse](ctx, c, what, req)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, r := range resp.Resources {
-			switch no := refusal(r.ErrorCode, r.ErrorMessage); {
-			case no == nil:
-				out[r.ResourceName] = own(r.Configs)
-			case no.Code != kafka.UnknownTopicOrPartition:
-				return nil, c.failed(what, fmt.Errorf("topic %s: %w", r.ResourceName, no))
+			if no := refusal(r.ErrorCode, r.ErrorMessage); no != nil {
+				if no.Code == kafka.UnknownTopicOrPartition {
+					continue
+				}
+				return c.failed(what, fmt.Errorf("topic %s: %w", r.ResourceName, no))
+			}
+			if err := each(r.ResourceName, r.Configs); err != nil {
+				return c.failed(what, fmt.Errorf("topic %s: %w", r.ResourceName, err))
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // own picks the settings that the topic itself has.
