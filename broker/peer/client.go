@@ -46,6 +46,9 @@ type Options struct {
 	// that Jitter gives, in [0.5, 1). A nil Jitter gives 0.75 always.
 	MinBackoff, MaxBackoff time.Duration
 	Jitter                 func() float64
+	// Hello is a one-way message that goes first on each connection, so that the other side can tell whether it is the one that is meant: an
+	// address may have passed to somebody else. May be nil.
+	Hello func() kmsg.Request
 	// OnUp and OnDown are called from the client's goroutine when a connection is made and when an established one ends
 	// without Close. They must not block. Either may be nil.
 	OnUp   func()
@@ -130,6 +133,22 @@ func (c *Client) Send(req kmsg.Request) error {
 	buf := takeBuffer(0)
 	buf.b = wire.AppendRequest(buf.b[:0], c.o.ClientID, 0, req)
 	return c.enqueue(newCall(buf, kmsg.Key(req.Key()), req.GetVersion(), true))
+}
+
+// greet puts the hello before everything else that is queued.
+func (c *Client) greet() {
+	if c.o.Hello == nil {
+		return
+	}
+	req := c.o.Hello()
+	buf := takeBuffer(0)
+	buf.b = wire.AppendRequest(buf.b[:0], c.o.ClientID, 0, req)
+	k := newCall(buf, kmsg.Key(req.Key()), req.GetVersion(), true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.number(c.correlation.Add(1))
+	c.queued = slices.Insert(c.queued, 0, k)
+	c.queuedBytes += len(buf.b)
 }
 
 // Connect has the client dial though there is nothing to send, and soon though the last attempts failed: for who knows that the

@@ -229,6 +229,32 @@ func TestSendIsOneWay(t *testing.T) {
 	})
 }
 
+// The hello goes first on every connection, before what was queued for it.
+func TestHelloGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.client(Options{Hello: func() kmsg.Request { return wire.NewPrivateRequest(wire.KeyRaft, []byte("for broker 2")) }})
+		defer c.Close()
+		for range 3 {
+			call := goDo(c, t.Context(), "queued")
+			e := <-w.accept
+			if h, body := e.next(); h.Key != wire.KeyRaft || body != "for broker 2" {
+				t.Errorf("first on a connection: key %d, %q", h.Key, body)
+			}
+			h, body := e.next()
+			if body != "queued" {
+				t.Errorf("second: %q", body)
+			}
+			e.reply(h, "ok")
+			if got := <-call; got.err != nil {
+				t.Error(got.err)
+			}
+			e.Close()
+			synctest.Wait()
+		}
+	})
+}
+
 // Replies of every size over a real socket, by both ways of asking, and the response's views are valid until released.
 func TestRealSocket(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -71,6 +71,7 @@ func (c *Client) pause(failures int) {
 
 // serve uses a connection until it ends, and fails what is in flight then.
 func (c *Client) serve(conn net.Conn) error {
+	c.greet()
 	c.mu.Lock()
 	c.conn = conn
 	c.mu.Unlock()

@@ -67,6 +67,19 @@ func TestBadPeers(t *testing.T) {
 		}
 		v.unharmed(t)
 	})
+	t.Run("a message for another broker", func(t *testing.T) {
+		misled := quorum.Message{Cluster: "c", From: 1, To: 5}
+		b, err := misled.AppendTo(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := v.dialInternal(t)
+		c.send(private(wire.KeyRaft, b))
+		if b, err := c.receive(); err == nil {
+			t.Errorf("the connection goes on: %q", b)
+		}
+		v.unharmed(t)
+	})
 	t.Run("a broker of another cluster", func(t *testing.T) {
 		c := v.dialInternal(t)
 		req := kmsg.NewPtrBrokerRegistrationRequest()

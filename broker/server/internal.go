@@ -53,6 +53,11 @@ func (h *internalHandler) Handle(r *conn.Request) *conn.Reply {
 		if err != nil {
 			return conn.Close(err)
 		}
+		if self := h.controller.self; m.To != self {
+			// Our address was another broker's. Who connected looks for that one anew.
+			return conn.Close(fmt.Errorf("message for broker %d came to broker %d", m.To, self))
+		}
+		h.controller.peers.see(m.From, r.Conn.Remote)
 		if m.Join != nil {
 			h.controller.peers.note(m.Join.Member.Node, m.Join.Address)
 		}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/peer"
 	"github.com/fairlead-io/fairlead/broker/quorum"
@@ -30,11 +32,14 @@ type peers struct {
 	// down is told of a broker whose process seems to be gone: its connection was closed and it refuses another. The epoch is
 	// that of its registration when the connection ended: a process that comes after is not suspected.
 	down func(kafka.NodeID, kafka.BrokerEpoch)
+	// hello is what each connection to a broker begins with; who it is not meant for closes the connection. Nil: nothing.
+	hello func(to kafka.NodeID) kmsg.Request
 
 	mu      sync.Mutex
 	control map[kafka.NodeID]*peer.Client // guarded by mu
 	gone    map[kafka.NodeID]bool         // guarded by mu; whose last connection ended and was refused then
 	joining map[kafka.NodeID]string       // guarded by mu; addresses of brokers that asked to be taken into the quorum, at most maxJoining
+	seen    map[kafka.NodeID]string       // guarded by mu; hosts from which brokers connected last, at most maxSeen
 	closed  bool                          // guarded by mu
 	probes  sync.WaitGroup
 }
@@ -70,23 +75,39 @@ func (p *peers) greet(n kafka.NodeID) {
 
 // options are those of any connection to a broker. Its address is looked up at each attempt, since it may move.
 func (p *peers) options(n kafka.NodeID) peer.Options {
-	return peer.Options{
+	o := peer.Options{
 		ClientID: "broker-" + strconv.Itoa(int(p.self)),
 		Dial:     func(ctx context.Context) (net.Conn, error) { return p.dial(ctx, n) },
 		Jitter:   func() float64 { return 0.5 + rand.Float64()/2 },
 	}
+	if p.hello != nil {
+		o.Hello = func() kmsg.Request { return p.hello(n) }
+	}
+	return o
 }
 
-// dial tries each address that is known.
+// dial tries each address that is known. Names are looked up each time. An address that does not answer, or a name that is not
+// resolved, takes no more than its share of the time from those behind it.
 func (p *peers) dial(ctx context.Context, n kafka.NodeID) (net.Conn, error) {
 	err := errors.New("no address of it is known")
-	for _, address := range p.addresses(n) {
+	addresses := p.addresses(n)
+	for i, address := range addresses {
 		var c net.Conn
-		if c, err = peer.DialTCP(address)(ctx); err == nil {
+		if c, err = dialShare(ctx, address, len(addresses)-i); err == nil {
 			return c, nil
 		}
 	}
 	return nil, fmt.Errorf("dial broker %d: %w", n, err)
+}
+
+// dialShare gives an address its share of the time that is left for so many.
+func dialShare(ctx context.Context, address string, of int) (net.Conn, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		share, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(of))
+		defer cancel()
+		ctx = share
+	}
+	return peer.DialTCP(address)(ctx)
 }
 
 // maxJoining bounds the addresses that are kept of brokers that ask to be taken into the quorum.
@@ -101,8 +122,25 @@ func (p *peers) note(n kafka.NodeID, address string) {
 	}
 }
 
-// addresses are where a broker may listen for other brokers: where the settings say, where it registered, and where it said
-// that it is when it asked to be taken into the quorum. The settings come first,
+// maxSeen bounds the hosts that are kept of brokers that connected.
+const maxSeen = 1000
+
+// see keeps the host from which a broker spoke to us. Its name may give an old address for a while when it has moved.
+func (p *peers) see(n kafka.NodeID, from net.Addr) {
+	a, ok := from.(*net.TCPAddr)
+	if !ok {
+		return
+	}
+	host := a.AddrPort().Addr().Unmap().String()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if was, known := p.seen[n]; was != host && (known || len(p.seen) < maxSeen) {
+		p.seen[n] = host
+	}
+}
+
+// addresses are where a broker may listen for other brokers: where the settings say, where it registered, where it said that it is when it
+// asked to be taken into the quorum, and last the host from which it spoke to us, with the port of the others. The settings come first,
 // since a cluster that was moved to other addresses while it was stopped has no new registrations until its voters have met, and
 // behind an old address there may be somebody else.
 func (p *peers) addresses(n kafka.NodeID) []string {
@@ -121,6 +159,13 @@ func (p *peers) addresses(n kafka.NodeID) []string {
 	defer p.mu.Unlock()
 	if a, ok := p.joining[n]; ok && !slices.Contains(found, a) {
 		found = append(found, a)
+	}
+	if host, ok := p.seen[n]; ok && len(found) > 0 {
+		if _, port, err := net.SplitHostPort(found[0]); err == nil {
+			if a := net.JoinHostPort(host, port); !slices.Contains(found, a) {
+				found = append(found, a)
+			}
+		}
 	}
 	return found
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.etcd.io/raft/v3/raftpb"
 
 	"github.com/fairlead-io/fairlead/broker/config"
 	"github.com/fairlead-io/fairlead/broker/conn"
@@ -32,8 +33,9 @@ func (s *Server) wire() error {
 	b := s.settings.broker()
 	s.peers = &peers{
 		self: s.node, internal: b.Network.Internal, static: map[kafka.NodeID]string{}, images: s.images,
-		control: map[kafka.NodeID]*peer.Client{}, gone: map[kafka.NodeID]bool{}, joining: map[kafka.NodeID]string{},
-		down: func(n kafka.NodeID, e kafka.BrokerEpoch) { s.quorum.PeerDown(n, e) },
+		control: map[kafka.NodeID]*peer.Client{}, gone: map[kafka.NodeID]bool{}, joining: map[kafka.NodeID]string{}, seen: map[kafka.NodeID]string{},
+		hello: s.hello,
+		down:  func(n kafka.NodeID, e kafka.BrokerEpoch) { s.quorum.PeerDown(n, e) },
 	}
 	for _, v := range b.Quorum.Voters {
 		s.peers.static[v.ID] = hostPort(v.Host, v.Port)
@@ -121,6 +123,16 @@ func (s *Server) sendQuorum(to kafka.NodeID, m quorum.Message) {
 		return
 	}
 	_ = c.Send(wire.NewPrivateRequest(wire.KeyRaft, data)) // what cannot be sent is lost, and repeated by the quorum
+}
+
+// hello is a quorum message that says nothing but from whom to whom it goes.
+func (s *Server) hello(to kafka.NodeID) kmsg.Request {
+	m := quorum.Message{From: s.node, To: to, FromDirectory: s.meta.DirectoryID, Cluster: s.meta.ClusterID, Raft: &raftpb.Message{}}
+	data, err := m.AppendTo(nil)
+	if err != nil {
+		s.log.Error(err, "hello could not be encoded")
+	}
+	return wire.NewPrivateRequest(wire.KeyRaft, data)
 }
 
 // syncsAtOnce is how many logs are flushed or closed at once: they wait for the disk, which makes many syncs one commit.
