@@ -171,24 +171,36 @@ func (o Op) verb() string {
 	return "subtract"
 }
 
-// editList adds the items that are not there, or removes those that are; the order of the rest stays.
+// editList adds the items that are not there, or removes the first of each; the order of the rest stays. Values come from clients and may
+// have millions of items.
 func editList(op Op, now, items string) string {
 	have := splitList(now)
-	for _, item := range splitList(items) {
-		at := -1
-		for i, s := range have {
-			if s == item {
-				at = i
+	if op == Append {
+		there := make(map[string]bool, len(have))
+		for _, s := range have {
+			there[s] = true
+		}
+		for _, item := range splitList(items) {
+			if !there[item] {
+				there[item] = true
+				have = append(have, item)
 			}
 		}
-		switch {
-		case op == Append && at < 0:
-			have = append(have, item)
-		case op == Subtract && at >= 0:
-			have = append(have[:at], have[at+1:]...)
-		}
+		return strings.Join(have, ",")
 	}
-	return strings.Join(have, ",")
+	out := map[string]int{} // how often an item is to go
+	for _, item := range splitList(items) {
+		out[item]++
+	}
+	kept := have[:0]
+	for _, s := range have {
+		if out[s] > 0 {
+			out[s]--
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return strings.Join(kept, ",")
 }
 
 func splitList(s string) []string {

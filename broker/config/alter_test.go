@@ -1,6 +1,8 @@
 package config
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -142,5 +144,36 @@ func TestAlterBrokerAnswersAsKafka(t *testing.T) {
 		case r.code != 0 && (refusal == nil || refusal.Code != r.code || refusal.Message != r.message):
 			t.Errorf("op %d of %s to %q: %+v, want %d %q", r.op, r.name, r.value, refusal, r.code, r.message)
 		}
+	}
+}
+
+func TestEditList(t *testing.T) {
+	f := func(op Op, now, items, want string) {
+		t.Helper()
+		if got := editList(op, now, items); got != want {
+			t.Errorf("op %d on %q with %q = %q, want %q", op, now, items, got, want)
+		}
+	}
+	f(Append, "", "a", "a")
+	f(Append, "a,b", "b,c,c", "a,b,c")
+	f(Append, "a,a", "a", "a,a")
+	f(Subtract, "a,b,a", "a", "b,a")
+	f(Subtract, "a,b,a", "a,x,a", "b")
+	f(Subtract, "a", "a", "")
+}
+
+// A list as long as a request can carry is edited in time that grows with its length: were it with its square, this would take hours.
+func TestLongListsAreEdited(t *testing.T) {
+	var b strings.Builder
+	for i := range 1_000_000 {
+		b.WriteString(strconv.Itoa(i))
+		b.WriteByte(',')
+	}
+	all := b.String()[:b.Len()-1]
+	if got := editList(Append, "x", all); got != "x,"+all {
+		t.Errorf("appended: %d bytes, want %d", len(got), len(all)+2)
+	}
+	if got := editList(Subtract, all+",x", all); got != "x" {
+		t.Errorf("subtracted: %d bytes are left", len(got))
 	}
 }

@@ -58,8 +58,12 @@ const classicType = "classic"
 //	v5  filter by type (KIP-848)
 func (m *Machine) list(t Ticket, req *kmsg.ListGroupsRequest) {
 	resp := req.ResponseKind().(*kmsg.ListGroupsResponse)
+	var wanted [Dead + 1]bool // what the request filters by is looked through once, not for every group
+	for s := range wanted {
+		wanted[s] = passes(req.StatesFilter, State(s).String()) && passes(req.TypesFilter, classicType)
+	}
 	for _, g := range m.sorted() {
-		if !passes(req.StatesFilter, g.state.String()) || !passes(req.TypesFilter, classicType) {
+		if !wanted[g.state] {
 			continue
 		}
 		rg := kmsg.NewListGroupsResponseGroup()

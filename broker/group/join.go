@@ -3,7 +3,6 @@ package group
 import (
 	"bytes"
 	"encoding/hex"
-	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -218,8 +217,10 @@ func (g *group) update(mb *member, req *kmsg.JoinGroupRequest) {
 // take takes over what the member says of itself; the metadata's bytes are kept. A protocol named twice counts once.
 func (mb *member) take(req *kmsg.JoinGroupRequest) {
 	mb.protocols = make([]kmsg.JoinGroupRequestProtocol, 0, len(req.Protocols))
+	seen := make(map[string]struct{}, len(req.Protocols))
 	for _, p := range req.Protocols {
-		if !slices.ContainsFunc(mb.protocols, func(q kmsg.JoinGroupRequestProtocol) bool { return q.Name == p.Name }) {
+		if _, named := seen[p.Name]; !named {
+			seen[p.Name] = struct{}{}
 			mb.protocols = append(mb.protocols, p)
 		}
 	}

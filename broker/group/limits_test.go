@@ -70,3 +70,39 @@ func TestPassesAreLimited(t *testing.T) {
 		t.Errorf("left:\n%s", d)
 	}
 }
+
+// A join with as many protocols as a request can carry is decided in time that grows with their number: were it with its square, this would
+// take hours, and the whole shard would wait.
+func TestManyProtocols(t *testing.T) {
+	const names = 500_000
+	m := New(DefaultConfig())
+	m.Activate(Time{})
+	r := kmsg.NewPtrJoinGroupRequest()
+	r.Version, r.Group, r.ProtocolType, r.SessionTimeoutMillis = 3, "g", "consumer", 10_000
+	for i := range names {
+		r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: fmt.Sprint(i)})
+	}
+	r.Protocols = append(r.Protocols, r.Protocols[:3]...)
+	m.Handle(Time{}, 1, r, Caller{})
+	if n := len(m.groups["g"].members[0].protocols); n != names {
+		t.Errorf("%d protocols, want %d", n, names)
+	}
+}
+
+// The filters of ListGroups are looked through once for each state, not once for each group.
+func TestManyFilters(t *testing.T) {
+	const groups, filters = 2000, 500_000
+	m := New(DefaultConfig())
+	for i := range groups {
+		if err := m.Apply(offsetRecord(fmt.Sprintf("g%04d", i), "t", 0, offset{offset: 1, expires: kafka.NoTimestamp})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Activate(Time{})
+	r := kmsg.NewPtrListGroupsRequest()
+	r.Version, r.StatesFilter = 5, append(make([]string, filters), "eMPTY")
+	m.Handle(Time{}, 1, r, Caller{})
+	if n := len(m.Ready().Answers[0].Response.(*kmsg.ListGroupsResponse).Groups); n != groups {
+		t.Errorf("%d groups are listed, want %d", n, groups)
+	}
+}

@@ -61,7 +61,7 @@ func (cr *creations) claim(names []string) []string {
 	defer cr.mu.Unlock()
 	var mine []string
 	for _, name := range names {
-		if !cr.active[name] && !slices.Contains(mine, name) {
+		if !cr.active[name] {
 			if cr.active == nil {
 				cr.active = map[string]bool{}
 			}

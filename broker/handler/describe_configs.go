@@ -92,18 +92,20 @@ func (h *Handler) listConfigResources(c *call, r kmsg.Request) *conn.Reply {
 			return c.answer(resp)
 		}
 	}
+	asked := func(t kmsg.ConfigResourceType) bool {
+		return len(req.ResourceTypes) == 0 || slices.Contains(req.ResourceTypes, int8(t))
+	}
 	add := func(t kmsg.ConfigResourceType, name string) {
-		if len(req.ResourceTypes) > 0 && !slices.Contains(req.ResourceTypes, int8(t)) {
-			return
-		}
 		cr := kmsg.NewListConfigResourcesResponseConfigResource()
 		cr.Type, cr.Name = int8(t), name
 		resp.ConfigResources = append(resp.ConfigResources, cr)
 	}
-	if req.Version >= 1 {
+	if req.Version >= 1 && asked(kmsg.ConfigResourceTypeTopic) {
 		for t := range c.image.Topics() {
 			add(kmsg.ConfigResourceTypeTopic, t.Name)
 		}
+	}
+	if req.Version >= 1 && asked(kmsg.ConfigResourceTypeBroker) {
 		for b := range c.image.Brokers() {
 			add(kmsg.ConfigResourceTypeBroker, strconv.Itoa(int(b.ID)))
 		}

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -58,6 +59,24 @@ func TestFetchSessionsHaveALimitedNumberOfPlaces(t *testing.T) {
 			if resp.ErrorCode != 0 || (resp.SessionID != 0) != (i < slots) {
 				t.Fatalf("fetch %d of %d places: session %d, %v", i, slots, resp.SessionID, kafka.ErrorCode(resp.ErrorCode))
 			}
+		}
+	})
+}
+
+// TestMetadataOfManyTopics: missing topics are gathered in time that grows with their number; were it with its square, this would take hours.
+func TestMetadataOfManyTopics(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.set("auto.create.topics.enable", "true")
+		const topics = 300_000
+		req := metadataOf(12)
+		req.AllowAutoTopicCreation = true
+		for i := range topics {
+			mt := kmsg.NewMetadataRequestTopic()
+			mt.Topic = kmsg.StringPtr(strconv.Itoa(i))
+			req.Topics = append(req.Topics, mt, mt)
+		}
+		if n := len(ask[*kmsg.MetadataResponse](w, req).Topics); n != topics {
+			t.Errorf("%d topics are answered, want %d", n, topics)
 		}
 	})
 }

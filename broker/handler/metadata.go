@@ -2,6 +2,7 @@ package handler
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,13 +45,13 @@ func (h *Handler) toCreate(image *metadata.Image, req *kmsg.MetadataRequest) []s
 	if req.Version >= 4 && !req.AllowAutoTopicCreation || !h.Settings().Create.Auto {
 		return nil
 	}
-	var names []string
+	names := map[string]bool{}
 	for _, t := range req.Topics {
-		if t.Topic != nil && image.TopicByName(*t.Topic) == nil && kafka.ValidTopicName(*t.Topic) && !slices.Contains(names, *t.Topic) {
-			names = append(names, *t.Topic)
+		if t.Topic != nil && image.TopicByName(*t.Topic) == nil && kafka.ValidTopicName(*t.Topic) {
+			names[*t.Topic] = true
 		}
 	}
-	return names
+	return slices.Sorted(maps.Keys(names))
 }
 
 // allLed tells whether all the topics exist and every partition of them has a leader.
@@ -87,17 +88,28 @@ func (h *Handler) metadataResponse(v view, req *kmsg.MetadataRequest) *kmsg.Meta
 		}
 		return resp
 	}
-	seen := map[string]bool{}
+	type name struct {
+		topic string
+		id    kafka.TopicID
+	}
+	answered := map[name]bool{} // one that is asked for twice is answered once, as in Kafka
 	for _, asked := range req.Topics {
 		t, answer := h.findTopic(v.image, asked, req)
-		if t == nil {
-			resp.Topics = append(resp.Topics, answer)
+		key := name{id: asked.TopicID}
+		switch {
+		case t != nil:
+			key = name{topic: t.Name}
+		case asked.Topic != nil:
+			key = name{topic: *asked.Topic}
+		}
+		if answered[key] {
 			continue
 		}
-		if !seen[t.Name] {
-			seen[t.Name] = true
-			resp.Topics = append(resp.Topics, metadataTopic(v, t, req))
+		answered[key] = true
+		if t != nil {
+			answer = metadataTopic(v, t, req)
 		}
+		resp.Topics = append(resp.Topics, answer)
 	}
 	return resp
 }

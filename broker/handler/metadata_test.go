@@ -69,6 +69,9 @@ func TestMetadataIsAnsweredInEveryVersion(t *testing.T) {
 			if got := len(ask[*kmsg.MetadataResponse](w, metadataOf(version, "a", "b", "a")).Topics); got != 2 {
 				t.Errorf("version %d: a topic named twice gives %d topics", version, got)
 			}
+			if got := len(ask[*kmsg.MetadataResponse](w, metadataOf(version, "no", "..", "no", "..")).Topics); got != 2 {
+				t.Errorf("version %d: missing and ill-named topics named twice give %d topics", version, got)
+			}
 		}
 	})
 }
