@@ -51,29 +51,21 @@ func NewDescribeQuorumRequest() *kmsg.DescribeQuorumRequest {
 
 // DescribeQuorum is the leader's answer.
 func DescribeQuorum(s quorum.Status, image *metadata.Image, clock Clock, req *kmsg.DescribeQuorumRequest) *kmsg.DescribeQuorumResponse {
-	resp := kmsg.NewPtrDescribeQuorumResponse()
-	for _, t := range req.Topics {
-		rt := kmsg.NewDescribeQuorumResponseTopic()
-		rt.Topic = t.Topic
-		for _, asked := range t.Partitions {
-			p := kmsg.NewDescribeQuorumResponseTopicPartition()
-			p.Partition = asked.Partition
-			if t.Topic != metadataTopicName || asked.Partition != 0 {
-				p.ErrorCode = int16(kafka.UnknownTopicOrPartition)
-				rt.Partitions = append(rt.Partitions, p)
-				continue
-			}
-			p.LeaderID, p.LeaderEpoch, p.HighWatermark = int32(s.Leader), int32(s.Epoch), int64(s.HighWatermark)
-			for _, v := range s.Voters {
-				p.CurrentVoters = append(p.CurrentVoters, quorumMember(v, s, clock))
-			}
-			for _, o := range s.Observers {
-				p.Observers = append(p.Observers, quorumMember(o, s, clock))
-			}
-			rt.Partitions = append(rt.Partitions, p)
-		}
-		resp.Topics = append(resp.Topics, rt)
+	if !asksForMetadata(req) {
+		return refuseQuorum(req)
 	}
+	resp := kmsg.NewPtrDescribeQuorumResponse()
+	p := kmsg.NewDescribeQuorumResponseTopicPartition()
+	p.LeaderID, p.LeaderEpoch, p.HighWatermark = int32(s.Leader), int32(s.Epoch), int64(s.HighWatermark)
+	for _, v := range s.Voters {
+		p.CurrentVoters = append(p.CurrentVoters, quorumMember(v, s, clock))
+	}
+	for _, o := range s.Observers {
+		p.Observers = append(p.Observers, quorumMember(o, s, clock))
+	}
+	rt := kmsg.NewDescribeQuorumResponseTopic()
+	rt.Topic, rt.Partitions = metadataTopicName, append(rt.Partitions, p)
+	resp.Topics = append(resp.Topics, rt)
 	for _, v := range s.Voters {
 		node := kmsg.NewDescribeQuorumResponseNode()
 		node.NodeID = int32(v.Node)
@@ -85,6 +77,28 @@ func DescribeQuorum(s quorum.Status, image *metadata.Image, clock Clock, req *km
 			}
 		}
 		resp.Nodes = append(resp.Nodes, node)
+	}
+	return resp
+}
+
+// asksForMetadata tells whether the request names the quorum's partition and nothing else. As in Kafka all else is refused as a whole.
+func asksForMetadata(req *kmsg.DescribeQuorumRequest) bool {
+	return len(req.Topics) == 1 && req.Topics[0].Topic == metadataTopicName &&
+		len(req.Topics[0].Partitions) == 1 && req.Topics[0].Partitions[0].Partition == 0
+}
+
+// refuseQuorum answers with UNKNOWN_TOPIC_OR_PARTITION for every partition that is named.
+func refuseQuorum(req *kmsg.DescribeQuorumRequest) *kmsg.DescribeQuorumResponse {
+	resp := kmsg.NewPtrDescribeQuorumResponse()
+	for _, t := range req.Topics {
+		rt := kmsg.NewDescribeQuorumResponseTopic()
+		rt.Topic = t.Topic
+		for _, asked := range t.Partitions {
+			p := kmsg.NewDescribeQuorumResponseTopicPartition()
+			p.Partition, p.ErrorCode = asked.Partition, int16(kafka.UnknownTopicOrPartition)
+			rt.Partitions = append(rt.Partitions, p)
+		}
+		resp.Topics = append(resp.Topics, rt)
 	}
 	return resp
 }

@@ -285,11 +285,11 @@ func TestApiVersions(t *testing.T) {
 
 func TestDescribeQuorum(t *testing.T) {
 	inWorld(t, func(w *world) {
-		req := kmsg.NewPtrDescribeQuorumRequest()
+		req, others := NewDescribeQuorumRequest(), kmsg.NewPtrDescribeQuorumRequest()
 		for _, name := range []string{metadataTopicName, "t"} {
 			topic := kmsg.NewDescribeQuorumRequestTopic()
-			topic.Topic, topic.Partitions = name, []kmsg.DescribeQuorumRequestTopicPartition{{Partition: 0}, {Partition: 1}}
-			req.Topics = append(req.Topics, topic)
+			topic.Topic, topic.Partitions = name, []kmsg.DescribeQuorumRequestTopicPartition{{Partition: 0}, {Partition: 0}}
+			others.Topics = append(others.Topics, topic)
 		}
 		<-time.After(time.Minute)
 		now, heard := w.Elapsed(), int64(w.Wall())-1000
@@ -309,8 +309,15 @@ func TestDescribeQuorum(t *testing.T) {
 			if version >= 2 && (len(resp.Nodes) != 2 || resp.Nodes[1].Listeners[0].Host != "host2") {
 				t.Errorf("version %d: %+v", version, resp.Nodes)
 			}
-			for _, code := range []int16{resp.Topics[0].Partitions[1].ErrorCode, resp.Topics[1].Partitions[0].ErrorCode} {
-				w.code("another partition", code, kafka.UnknownTopicOrPartition)
+			others.Version = version
+			refused := ask[*kmsg.DescribeQuorumResponse](w, others)
+			for _, topic := range refused.Topics {
+				for _, p := range topic.Partitions {
+					w.code("more than the quorum's partition", p.ErrorCode, kafka.UnknownTopicOrPartition)
+				}
+			}
+			if len(refused.Topics) != 2 || len(refused.Topics[1].Partitions) != 2 || len(refused.Nodes) != 0 {
+				t.Errorf("version %d: %+v", version, refused)
 			}
 			w.controller.status.Leading = false
 			w.controller.answer = func(_ context.Context, r kmsg.Request) (kmsg.Response, error) {
