@@ -33,8 +33,11 @@ func (t *turn) createTopics(req *kmsg.CreateTopicsRequest) kmsg.Response {
 			times[rt.Topic] = 0
 			continue
 		}
-		plan, refusal := t.planTopic(rt)
-		if refusal == nil && created+len(plan.assignment) > maxNewPartitions {
+		plan, refusal := topicPlan{}, (*refusal)(nil)
+		if created < maxNewPartitions { // else planning is a waste, and long requests have much of it
+			plan, refusal = t.planTopic(rt)
+		}
+		if refusal == nil && (created == maxNewPartitions || created+len(plan.assignment) > maxNewPartitions) {
 			refusal = refused(kafka.PolicyViolation, "One request can create at most %d partitions.", maxNewPartitions)
 		}
 		if refusal != nil {
@@ -163,5 +166,6 @@ func refusedTopic(name string, r *refusal) kmsg.CreateTopicsResponseTopic {
 	out := kmsg.NewCreateTopicsResponseTopic()
 	out.Topic, out.NumPartitions, out.ReplicationFactor = name, -1, -1
 	out.ErrorCode, out.ErrorMessage = r.fields()
+	out.Configs = []kmsg.CreateTopicsResponseTopicConfig{} // null says that the caller may not see them
 	return out
 }
