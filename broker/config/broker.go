@@ -68,6 +68,7 @@ type Quorum struct {
 	SessionTimeout    time.Duration
 	RegistrationLimit time.Duration
 	ControlledStop    bool
+	DrainTime         time.Duration // of a stop, when leaders have been led away: clients are answered for so long; 0: none
 
 	LeaderBalance         bool
 	LeaderBalanceInterval time.Duration

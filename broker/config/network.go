@@ -148,6 +148,7 @@ func resolveQuorum(r resolver) (Quorum, error) {
 		SessionTimeout:        millis(r.int("broker.session.timeout.ms")),
 		RegistrationLimit:     millis(r.int("initial.broker.registration.timeout.ms")),
 		ControlledStop:        r.bool("controlled.shutdown.enable"),
+		DrainTime:             millis(r.int("fairlead.shutdown.drain.ms")),
 		LeaderBalance:         r.bool("auto.leader.rebalance.enable"),
 		LeaderBalanceInterval: millis(min(r.int("leader.imbalance.check.interval.seconds"), maxMs/1000) * 1000),
 	}

@@ -45,7 +45,7 @@ var quorumRows = []Def{
 	{Name: "initial.broker.registration.timeout.ms", Type: Int, Default: text("60000"),
 		Doc: "Time after which a broker that could not register with the quorum gives up."},
 	{Name: "leader.imbalance.check.interval.seconds", Type: Long, Default: text("300"), Valid: atLeast(1),
-		Doc: "Time between two looks for leaders that are not on their preferred replica."},
+		Doc: "Time between two looks for leaders that are not on their preferred replica. Unless it is set, leaderships go back when the preferred replica is in sync and has been in service for 10 s."},
 	{Name: "metadata.log.dir", Type: String, Meaning: Ignored,
 		Doc: "Directory of the metadata log in Kafka. Fairlead keeps it in the data directory."},
 	{Name: "metadata.log.max.record.bytes.between.snapshots", Type: Long, Default: text("20971520"), Valid: atLeast(1),

@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -22,7 +23,7 @@ import (
 // Controller carries requests to the quorum's leader, wherever it is.
 type Controller interface {
 	// Do sends a request and waits for its answer until the context ends. The answer is given when this broker's own
-	// image holds the change. Byte fields of the response are the caller's.
+	// image holds the change and, within a bound, those of the others. Byte fields of the response are the caller's.
 	Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error)
 	// Status is what this broker knows of the quorum.
 	Status() quorum.Status
@@ -68,6 +69,7 @@ type Handler struct {
 	producers *producerIDs
 	creations creations
 	draining  chan struct{} // closed by Drain
+	drain     sync.Once
 }
 
 // New makes a handler.
@@ -89,8 +91,8 @@ func New(o Options) (*Handler, error) {
 }
 
 // Drain has every fetch that waits for records answered now with what there is, and later ones not wait: the broker stops, and
-// should not stay for as long as its clients are patient. It is called once.
-func (h *Handler) Drain() { close(h.draining) }
+// should not stay for as long as its clients are patient.
+func (h *Handler) Drain() { h.drain.Do(func() { close(h.draining) }) }
 
 // APIs is the set of APIs that the handler serves to clients and to followers.
 func (h *Handler) APIs() *wire.Set { return h.apis }

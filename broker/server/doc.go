@@ -10,7 +10,7 @@
 //  5. the listeners for clients accept; the broker asks to be unfenced
 //
 // [Server.Run] returns when the broker was told to stop and has let go of everything: leaders were led away first
-// (controlled shutdown), then clients were served to the end, logs closed and marked clean, the quorum left.
+// (controlled shutdown), then clients were told of the new leaders (see drain) and served to the end, logs closed and marked clean, the quorum left.
 //
 // # Who runs what
 //

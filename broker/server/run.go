@@ -21,8 +21,8 @@ const (
 	lonelyLimit = 2 * time.Second
 	// failureLimit is for telling the controller that the data directory failed.
 	failureLimit = time.Second
-	// drainLimit is for requests that are being answered.
-	drainLimit = 5 * time.Second
+	// answerLimit is for requests that are being answered.
+	answerLimit = 5 * time.Second
 )
 
 // Run runs the broker until the context ends, and then stops it in order; or until it cannot go on, which is the error.
@@ -82,12 +82,18 @@ func (s *Server) awaitEnd(ctx context.Context) error {
 		limit = 0
 	}
 	s.members.tell(s.running, membership.Shutdown{Limit: limit})
-	lonely := s.awaitLonely()
+	lonely, hurried := s.awaitLonely(), s.hurried.Done()
 	for {
 		select {
 		case l := <-s.members.left:
 			s.log.Info("left", "clean", l.Clean)
-			return nil
+			if !l.Clean {
+				return nil
+			}
+			return s.drain(lonely, failed)
+		case <-hurried:
+			hurried = nil
+			s.members.tell(s.running, membership.Shutdown{})
 		case <-lonely:
 			// A whole cluster that stops: nobody is left to lead leaders away to.
 			lonely = nil
@@ -215,7 +221,7 @@ func (s *Server) serveClients() {
 // only then the logs are marked as closed cleanly.
 func (s *Server) shutDown(clean bool) {
 	s.fetchers.stop()
-	ctx, cancel := context.WithTimeout(context.Background(), drainLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
 	s.groups.Close()
 	s.clients.Drain()

@@ -77,6 +77,8 @@ type Server struct {
 	partitionCounts partitionCounts
 	loads           loads
 
+	hurried    context.Context // ends when a stop is to wait for nobody: see Hurry
+	hurry      context.CancelFunc
 	running    context.Context // ends when the broker stops for good
 	cancel     context.CancelFunc
 	background sync.WaitGroup // every goroutine of this package
@@ -101,6 +103,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.damage.log, s.damage.clock = o.Log, s.clock
 	s.running, s.cancel = context.WithCancel(context.Background())
+	s.hurried, s.hurry = context.WithCancel(s.running)
 	if err := s.openEndpoint(); err != nil {
 		return nil, err
 	}

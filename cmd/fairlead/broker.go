@@ -45,6 +45,7 @@ func runBroker(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer onSecondSignal(ctx, s.Hurry)()
 	return s.Run(ctx)
 }
 
