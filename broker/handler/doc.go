@@ -14,6 +14,6 @@
 // # Requests for the controller
 //
 // Changes of the cluster go to the quorum's leader by [Controller.Do], as the client sent them and at the highest version
-// we know. Before such a change is answered, this broker's own image has caught up with it, so that a client that then
-// asks the same broker sees what it changed (Kafka leaves this to retries).
+// we know. Before such a change is answered, this broker's own image has caught up with it, and for a while the
+// controller's client waits for those of the others: a client that then asks any of them sees what it changed (Kafka leaves this to retries).
 package handler

@@ -48,7 +48,7 @@ func TestBadPeers(t *testing.T) {
 	}
 	t.Run("junk", func(t *testing.T) {
 		for i := range 200 {
-			key := []kmsg.Key{wire.KeyRaft, wire.KeyQuorum}[i%2]
+			key := []kmsg.Key{wire.KeyRaft, wire.KeyQuorum, wire.KeyFollowed}[i%3]
 			c := v.dialInternal(t)
 			_, _ = c.Write(private(key, junk(rnd.IntN(200))))
 			_, _ = c.Write(private(key, junk(i%10)))

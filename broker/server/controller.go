@@ -35,11 +35,14 @@ type controllerClient struct {
 func (c *controllerClient) Status() quorum.Status { return c.quorum.Status() }
 
 // Do sends a request, again and again while there is no leader to take it, until the context ends, and answers when this broker has followed
-// what was decided. See handler.Controller.
+// what was decided, and so have the others if clients may look at it from there: see spread. See handler.Controller.
 func (c *controllerClient) Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
 	resp, index, err := c.persist(ctx, req)
 	if err == nil {
 		c.followed.Await(ctx, func(i *metadata.Image) bool { return i.Version() >= index })
+		if isChange(req) {
+			c.spread(ctx, index)
+		}
 	}
 	return resp, err
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -33,7 +34,7 @@ type internalHandler struct {
 }
 
 func newInternalHandler(c *controllerClient, h *handler.Handler, clk clock) (*internalHandler, error) {
-	keys := append([]kmsg.Key{wire.KeyRaft, wire.KeyQuorum}, controllerAPIs...)
+	keys := append([]kmsg.Key{wire.KeyRaft, wire.KeyQuorum, wire.KeyFollowed}, controllerAPIs...)
 	set, err := wire.NewSet(append(keys, replicaAPIs...)...)
 	if err != nil {
 		return nil, fmt.Errorf("make internal handler: %w", err)
@@ -67,6 +68,10 @@ func (h *internalHandler) Handle(r *conn.Request) *conn.Reply {
 	}
 	if r.Header.Key == wire.KeyQuorum {
 		return h.takeLogEnds(r)
+	}
+	if r.Header.Key == wire.KeyFollowed {
+		version := binary.BigEndian.AppendUint64(nil, h.controller.followed.Current().Version())
+		return conn.Answer(wire.AppendResponse(nil, r.Header, wire.NewPrivateResponse(wire.KeyFollowed, version)))
 	}
 	req, err := wire.DecodeRequest(r.Header, r.Body)
 	if err != nil {

@@ -40,7 +40,7 @@ func AppendRawRequest(dst []byte, h RequestHeader, body []byte) []byte {
 // NewRequest makes an empty request of the header's key and version; false for a key that is not in the table.
 func NewRequest(h RequestHeader) (kmsg.Request, bool) {
 	var req kmsg.Request
-	if h.Key == KeyRaft || h.Key == KeyQuorum {
+	if h.Key == KeyRaft || h.Key == KeyQuorum || h.Key == KeyFollowed {
 		req = &PrivateRequest{key: h.Key}
 	} else if req = h.Key.Request(); req == nil {
 		return nil, false

@@ -37,12 +37,14 @@ type API struct {
 }
 
 // Private keys, on the internal listener alone. Kafka counts its keys from 0; these are far away.
-// Both carry opaque bytes: see [PrivateRequest].
+// They carry opaque bytes: see [PrivateRequest].
 const (
 	// KeyRaft carries raft messages one way: no response is ever sent.
 	KeyRaft kmsg.Key = 0x7f00
 	// KeyQuorum carries reports of log ends to the quorum's leader (metactl.LogEndsRequest), each with a response.
 	KeyQuorum kmsg.Key = 0x7f01
+	// KeyFollowed asks, without a body, which version of the cluster's image a broker has followed: uint64.
+	KeyFollowed kmsg.Key = 0x7f02
 )
 
 const (
@@ -147,6 +149,7 @@ var APIs = [...]API{
 	control(93, "StreamsGroupTopologyDescriptionUpdate", Everywhere, 0, 0, 0),
 	{KeyRaft, "FairleadRaft", Internal, Range{}, Range{}, 0, MaxDataBody},
 	{KeyQuorum, "FairleadQuorum", Internal, Range{}, Range{}, 0, MaxDataBody},
+	{KeyFollowed, "FairleadFollowed", Internal, Range{}, Range{}, 0, MaxControlBody},
 }
 
 // control is a row whose served range is advertised as it is.
