@@ -47,7 +47,8 @@ func (h *Handler) createTopics(c *call, r kmsg.Request) *conn.Reply {
 		resp := kmsg.NewPtrCreateTopicsResponse()
 		for _, t := range req.Topics {
 			rt := kmsg.NewCreateTopicsResponseTopic()
-			rt.Topic, rt.ErrorCode, rt.ErrorMessage = t.Topic, int16(code), &message
+			rt.Topic, rt.ErrorCode, rt.ErrorMessage, rt.NumPartitions, rt.ReplicationFactor = t.Topic, int16(code), &message, -1, -1
+			rt.Configs = []kmsg.CreateTopicsResponseTopicConfig{}
 			resp.Topics = append(resp.Topics, rt)
 		}
 		return resp

@@ -124,6 +124,17 @@ func TestCollidingNames(t *testing.T) {
 	}
 }
 
+// TestRefusalsHaveNoSettings: none, not null, which says that the caller may not see them.
+func TestRefusalsHaveNoSettings(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.start(1)
+	for _, rt := range w.create(newTopic("twice", 1, 1), newTopic("twice", 1, 1), newTopic("a/b", 1, 1), newTopic("far", 1, 2)).Topics {
+		if rt.ErrorCode == 0 || rt.Configs == nil || len(rt.Configs) > 0 || rt.NumPartitions != -1 || rt.ReplicationFactor != -1 {
+			t.Errorf("%+v", rt)
+		}
+	}
+}
+
 func TestPartitionsPerRequest(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.start(1)

@@ -17,7 +17,7 @@ const (
 func (t *turn) electLeaders(req *kmsg.ElectLeadersRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
 	if req.ElectionType != electPreferred && req.ElectionType != electUnclean {
-		resp.ErrorCode = int16(kafka.InvalidRequest)
+		refuseElections(req, resp, refused(kafka.InvalidRequest, "Unknown election type %d", req.ElectionType))
 		return resp
 	}
 	var batch []metadata.Record
@@ -58,6 +58,21 @@ func (t *turn) electLeaders(req *kmsg.ElectLeadersRequest) kmsg.Response {
 	}
 	t.add(batch...)
 	return resp
+}
+
+// refuseElections refuses the request as a whole and, since that is where clients look, each partition that it names, as often as it does.
+func refuseElections(req *kmsg.ElectLeadersRequest, resp *kmsg.ElectLeadersResponse, r *refusal) {
+	resp.ErrorCode = int16(r.code)
+	for _, rt := range req.Topics {
+		out := kmsg.ElectLeadersResponseTopic{Topic: rt.Topic}
+		for _, n := range rt.Partitions {
+			rp := kmsg.NewElectLeadersResponseTopicPartition()
+			rp.Partition = n
+			rp.ErrorCode, rp.ErrorMessage = r.fields()
+			out.Partitions = append(out.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, out)
+	}
 }
 
 func (t *turn) electOne(kind int8, name string, n int32) (*metadata.PartitionChange, *refusal) {

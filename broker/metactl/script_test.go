@@ -202,12 +202,14 @@ func (s *script) alterISR() string {
 	return fmt.Sprintf("NONE leader=%d epoch=%d/%d isr=%v recovery=%d\n", out.LeaderID, out.LeaderEpoch, out.PartitionEpoch, out.ISR, out.LeaderRecoveryState)
 }
 
-// elect preferred|unclean TOPIC-N
+// elect preferred|unclean|KIND TOPIC-N
 func (s *script) elect() string {
 	req := kmsg.NewPtrElectLeadersRequest()
 	req.Version = 2
 	if s.args[0] == "unclean" {
 		req.ElectionType = electUnclean
+	} else if kind, err := strconv.ParseInt(s.args[0], 10, 8); err == nil {
+		req.ElectionType = int8(kind)
 	}
 	req.Topics = nil
 	for _, tp := range s.args[1:] {
@@ -218,6 +220,9 @@ func (s *script) elect() string {
 	}
 	out := ""
 	resp := decide[*kmsg.ElectLeadersResponse](s.world, req)
+	if resp.ErrorCode != 0 {
+		out = fmt.Sprintf("request: %v\n", kafka.ErrorCode(resp.ErrorCode))
+	}
 	for _, rt := range resp.Topics {
 		for _, rp := range rt.Partitions {
 			out += fmt.Sprintf("%s-%d %s", rt.Topic, rp.Partition, codeAndMessage(rp.ErrorCode, rp.ErrorMessage))
