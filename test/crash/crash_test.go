@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/test/control"
+	"github.com/fairlead-io/fairlead/test/workload"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -39,7 +40,7 @@ func cluster(t *testing.T) (*control.Cluster, *kadm.Client) {
 			t.Error(err)
 		}
 	})
-	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.Bootstrap...)}, clientOptions...)...)
+	cl, err := kgo.NewClient(workload.ClientOptions(c.Bootstrap)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,15 +95,15 @@ func awaitInSync(t *testing.T, adm *kadm.Client, topic string) {
 }
 
 // awaitAcks waits until every partition has n acknowledgements more than now.
-func awaitAcks(t *testing.T, l *ledger, what string, n int) {
+func awaitAcks(t *testing.T, l *workload.Ledger, what string, n int) {
 	t.Helper()
 	var before [partitions]int
 	for p := range before {
-		before[p] = l.ackedCount(int32(p))
+		before[p] = l.Acked(int32(p))
 	}
 	await(t, what, func(context.Context) error {
 		for p := range before {
-			if got := l.ackedCount(int32(p)) - before[p]; got < n {
+			if got := l.Acked(int32(p)) - before[p]; got < n {
 				return fmt.Errorf("partition %d has %d of %d more acknowledgements", p, got, n)
 			}
 		}
@@ -110,27 +111,27 @@ func awaitAcks(t *testing.T, l *ledger, what string, n int) {
 	})
 }
 
-func newLoad(t *testing.T, c *control.Cluster, adm *kadm.Client) *load {
+func newLoad(t *testing.T, c *control.Cluster, adm *kadm.Client) *workload.Load {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), stepLimit)
 	defer cancel()
 	topic := "crash-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	must(t, control.CreateTopic(ctx, adm, topic, partitions, brokers, map[string]string{"min.insync.replicas": "2"}))
-	l, err := startLoad(c.Bootstrap, topic, partitions)
+	l, err := workload.StartLoad(workload.LoadOptions{Bootstrap: c.Bootstrap, Topic: topic, Partitions: partitions})
 	must(t, err)
 	awaitInSync(t, adm, topic)
-	awaitAcks(t, l.ledger, "first acknowledgements", 50)
+	awaitAcks(t, l.Ledger, "first acknowledgements", 50)
 	return l
 }
 
 // verify ends the load and reports every broken promise.
-func verify(t *testing.T, l *load) {
+func verify(t *testing.T, l *workload.Load) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), stepLimit)
 	defer cancel()
-	final, err := l.finish(ctx)
+	final, err := l.Finish(ctx)
 	must(t, err)
-	for _, b := range l.ledger.check(final) {
+	for _, b := range l.Ledger.Check(final) {
 		t.Error(b)
 	}
 	total := 0
@@ -184,23 +185,23 @@ func TestLeadersKilledInTurn(t *testing.T) {
 	var worst []time.Duration
 	for k := range kills {
 		p := int32(k % partitions)
-		victim := leader(t, adm, l.topic, p)
-		lost := led(t, adm, l.topic, victim)
+		victim := leader(t, adm, l.Topic(), p)
+		lost := led(t, adm, l.Topic(), victim)
 		killed := time.Now()
 		must(t, c.Kill(victim))
-		awaitAcks(t, l.ledger, fmt.Sprintf("kill %d: acknowledgements while broker %d is dead", k+1, victim), 50)
+		awaitAcks(t, l.Ledger, fmt.Sprintf("kill %d: acknowledgements while broker %d is dead", k+1, victim), 50)
 		var line string
 		var longest time.Duration
 		for _, q := range lost {
-			gap := l.ledger.gap(q, killed, time.Now())
+			gap := l.Ledger.Gap(q, killed, time.Now())
 			longest = max(longest, gap)
 			line += fmt.Sprintf(" p%d %.3f s", q, gap.Seconds())
 		}
 		worst = append(worst, longest)
 		t.Logf("kill %2d of %d: broker %d, without acknowledgement:%s", k+1, kills, victim, line)
 		must(t, c.Start(victim))
-		awaitInSync(t, adm, l.topic)
-		awaitAcks(t, l.ledger, fmt.Sprintf("kill %d: acknowledgements afterwards", k+1), 50)
+		awaitInSync(t, adm, l.Topic())
+		awaitAcks(t, l.Ledger, fmt.Sprintf("kill %d: acknowledgements afterwards", k+1), 50)
 	}
 	verify(t, l)
 	slices.Sort(worst)
@@ -225,19 +226,12 @@ func TestBrokersStoppedInTurn(t *testing.T) {
 		stopping := time.Now()
 		must(t, c.Stop(id))
 		took := time.Since(stopping)
-		awaitAcks(t, l.ledger, fmt.Sprintf("stop %d: acknowledgements while broker %d is away", round+1, id), 50)
-		var longest time.Duration
-		for p := range int32(partitions) {
-			longest = max(longest, l.ledger.gap(p, stopping, time.Now()))
-		}
+		awaitAcks(t, l.Ledger, fmt.Sprintf("stop %d: acknowledgements while broker %d is away", round+1, id), 50)
+		longest := l.Ledger.LongestGap(stopping, time.Now())
 		t.Logf("stop %d: broker %d stopped in %.3f s, longest time without acknowledgement %.3f s", round+1, id, took.Seconds(), longest.Seconds())
 		must(t, c.Start(id))
-		awaitInSync(t, adm, l.topic)
+		awaitInSync(t, adm, l.Topic())
 	}
-	var longest time.Duration
-	for p := range int32(partitions) {
-		longest = max(longest, l.ledger.gap(p, begin, time.Now()))
-	}
-	t.Logf("longest time without acknowledgement on any partition: %.3f s", longest.Seconds())
+	t.Logf("longest time without acknowledgement on any partition: %.3f s", l.Ledger.LongestGap(begin, time.Now()).Seconds())
 	verify(t, l)
 }

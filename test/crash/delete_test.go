@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/test/control"
+	"github.com/fairlead-io/fairlead/test/workload"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -152,7 +153,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	const rounds = 8
 	for round := range rounds + 1 {
-		cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.Bootstrap...)}, clientOptions...)...)
+		cl, err := kgo.NewClient(workload.ClientOptions(c.Bootstrap)...)
 		must(t, err)
 		ctx, cancel := context.WithCancel(context.Background())
 		if round == 0 {

@@ -3,12 +3,8 @@
 // Apache Kafka. CRASH_KILLS is the number of kills, 30 by default. Times without acknowledgements are printed; they depend
 // on the machine, so they are asserted only with CRASH_MEDIAN (a duration).
 //
-// The promises, for one idempotent producer with acks=all and one reader:
-//
-//	K1  no produce fails;
-//	K2  the log of each partition is exactly the records that were sent, each once, in order;
-//	K3  each record stands at the offset with which it was acknowledged;
-//	K4  the reader was shown exactly that log, each offset once, without going back.
+// The promises to one idempotent producer with acks=all and one reader, K1 to K4, are those of package workload, which
+// writes, reads and checks.
 //
 // And for one who deletes records and topics on a broker that is killed meanwhile:
 //
