@@ -245,3 +245,37 @@ func TestCommitToAPartitionThatIsNotThereIsRefusedForItAlone(t *testing.T) {
 		}
 	}
 }
+
+// A group that one request names twice is answered once, and refused after that.
+func TestDoubledGroupsAreRefused(t *testing.T) {
+	b := newBench(t, 3)
+	for p := range int32(3) {
+		b.groups.Elected(p, 0, &memLog{})
+	}
+	for _, id := range []string{"a", "b"} {
+		want(t, "commit", b.commit(id, 7), kafka.None)
+	}
+	ids := []string{"a", "b", "a", "b", "a"}
+	fetch := &kmsg.OffsetFetchRequest{Version: 8}
+	for _, id := range ids {
+		fetch.Groups = append(fetch.Groups, kmsg.OffsetFetchRequestGroup{Group: id})
+	}
+	f := func(what string, n int, at func(i int) (group string, code int16)) {
+		t.Helper()
+		want(t, what, n, len(ids))
+		for i := range n {
+			group, code := at(i)
+			wanted := kafka.None
+			if i >= 2 {
+				wanted = kafka.InvalidRequest
+			}
+			want(t, fmt.Sprint(what, " ", i), group+" "+kafka.ErrorCode(code).String(), ids[i]+" "+wanted.String())
+		}
+	}
+	offsets := now[*kmsg.OffsetFetchResponse](t, b.ask(fetch)).Groups
+	f("offsets", len(offsets), func(i int) (string, int16) { return offsets[i].Group, offsets[i].ErrorCode })
+	described := now[*kmsg.DescribeGroupsResponse](t, b.ask(&kmsg.DescribeGroupsRequest{Version: 5, Groups: ids})).Groups
+	f("described", len(described), func(i int) (string, int16) { return described[i].Group, described[i].ErrorCode })
+	deleted := now[*kmsg.DeleteGroupsResponse](t, b.ask(&kmsg.DeleteGroupsRequest{Version: 2, Groups: ids})).Groups
+	f("deleted", len(deleted), func(i int) (string, int16) { return deleted[i].Group, deleted[i].ErrorCode })
+}

@@ -108,7 +108,11 @@ func (g *Groups) offsetFetch(req *kmsg.OffsetFetchRequest, from group.Caller, re
 		ids[i] = groups[i].Group
 	}
 	answers := make([]kmsg.OffsetFetchResponseGroup, len(groups))
-	order, places := g.split(ids)
+	order, places, doubled := g.split(ids)
+	for _, i := range doubled {
+		answers[i] = kmsg.NewOffsetFetchResponseGroup()
+		answers[i].Group, answers[i].ErrorCode = ids[i], int16(kafka.InvalidRequest)
+	}
 	finish := func() { reply(fetchResponse(req, answers)) }
 	if len(order) == 0 {
 		finish()

@@ -76,10 +76,17 @@ func (g *Groups) one(id string, req kmsg.Request, from group.Caller, reply Reply
 }
 
 // split lists the groups' places in the request by the shard that holds them, shards in order of first use. Groups
-// without a shard here are under nil.
-func (g *Groups) split(ids []string) (order []*shard, places map[*shard][]int) {
+// without a shard here are under nil. A group that is named again is doubled and in no shard's list: what is told of one may be
+// large, and a request has room to name it a million times.
+func (g *Groups) split(ids []string) (order []*shard, places map[*shard][]int, doubled []int) {
 	places = map[*shard][]int{}
+	seen := make(map[string]bool, len(ids))
 	for i, id := range ids {
+		if seen[id] {
+			doubled = append(doubled, i)
+			continue
+		}
+		seen[id] = true
 		var s *shard
 		if p, ok := g.partitionOf(id); ok {
 			s = g.serving(p)
@@ -89,7 +96,7 @@ func (g *Groups) split(ids []string) (order []*shard, places map[*shard][]int) {
 		}
 		places[s] = append(places[s], i)
 	}
-	return order, places
+	return order, places, doubled
 }
 
 // ask gives a part of a request to its shard.
@@ -123,7 +130,11 @@ func (ga *gather) take(fill func()) {
 func (g *Groups) describeGroups(req *kmsg.DescribeGroupsRequest, from group.Caller, reply Reply) {
 	resp := req.ResponseKind().(*kmsg.DescribeGroupsResponse)
 	resp.Groups = make([]kmsg.DescribeGroupsResponseGroup, len(req.Groups))
-	order, places := g.split(req.Groups)
+	order, places, doubled := g.split(req.Groups)
+	for _, i := range doubled {
+		resp.Groups[i] = kmsg.NewDescribeGroupsResponseGroup()
+		resp.Groups[i].Group, resp.Groups[i].ErrorCode = req.Groups[i], int16(kafka.InvalidRequest)
+	}
 	if len(order) == 0 {
 		reply(resp)
 		return
@@ -147,7 +158,11 @@ func (g *Groups) describeGroups(req *kmsg.DescribeGroupsRequest, from group.Call
 func (g *Groups) deleteGroups(req *kmsg.DeleteGroupsRequest, from group.Caller, reply Reply) {
 	resp := req.ResponseKind().(*kmsg.DeleteGroupsResponse)
 	resp.Groups = make([]kmsg.DeleteGroupsResponseGroup, len(req.Groups))
-	order, places := g.split(req.Groups)
+	order, places, doubled := g.split(req.Groups)
+	for _, i := range doubled {
+		resp.Groups[i] = kmsg.NewDeleteGroupsResponseGroup()
+		resp.Groups[i].Group, resp.Groups[i].ErrorCode = req.Groups[i], int16(kafka.InvalidRequest)
+	}
 	if len(order) == 0 {
 		reply(resp)
 		return

@@ -17,10 +17,20 @@ import (
 func (h *Handler) describeConfigs(c *call, r kmsg.Request) *conn.Reply {
 	req := r.(*kmsg.DescribeConfigsRequest)
 	resp := kmsg.NewPtrDescribeConfigsResponse()
+	described := map[metadata.Resource]bool{}
 	for _, asked := range req.Resources {
 		rr := kmsg.NewDescribeConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = asked.ResourceType, asked.ResourceName
-		entries, code, message := h.describeResource(c.image, asked)
+		res := metadata.Resource{Type: metadata.ResourceType(asked.ResourceType), Name: asked.ResourceName}
+		if res.Type == metadata.BrokerResource && res.Name != "" {
+			res = metadata.BrokerConfig(h.Node) // no other is described here, and an id may have zeros before it
+		}
+		var entries []config.Entry
+		code, message := kafka.InvalidRequest, "The request names the resource more than once."
+		if !described[res] { // what is told of it may take a thousand times the bytes of its name
+			entries, code, message = h.describeResource(c.image, asked)
+			described[res] = code == kafka.None
+		}
 		rr.ErrorCode, rr.ErrorMessage = int16(code), optional(message)
 		for _, e := range entries {
 			if asked.ConfigNames == nil || slices.Contains(asked.ConfigNames, e.Name) {

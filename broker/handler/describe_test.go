@@ -139,6 +139,36 @@ func TestDescribeConfigsKnowsItsResources(t *testing.T) {
 	})
 }
 
+// A resource that one request names twice is described once.
+func TestDescribeConfigsRefusesDoubledResources(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("t", on(self))
+		req := kmsg.NewPtrDescribeConfigsRequest()
+		req.Version = 4
+		name := func(kind kmsg.ConfigResourceType, name string) {
+			r := kmsg.NewDescribeConfigsRequestResource()
+			r.ResourceType, r.ResourceName = kind, name
+			req.Resources = append(req.Resources, r)
+		}
+		for range 2 {
+			name(kmsg.ConfigResourceTypeTopic, "t")
+			name(kmsg.ConfigResourceTypeBroker, "1")
+			name(kmsg.ConfigResourceTypeBroker, "")
+			name(kmsg.ConfigResourceTypeBroker, "0001")
+		}
+		for i, r := range ask[*kmsg.DescribeConfigsResponse](w, req).Resources {
+			want := kafka.InvalidRequest
+			if i < 3 {
+				want = kafka.None
+			}
+			w.code(fmt.Sprintf("mention %d, of %q", i, r.ResourceName), r.ErrorCode, want)
+			if want != kafka.None && len(r.Configs) > 0 {
+				t.Errorf("mention %d has %d settings", i, len(r.Configs))
+			}
+		}
+	})
+}
+
 func TestDescribeConfigsTellsWhereAValueIsFrom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.set("log.retention.ms", "5000")
