@@ -21,6 +21,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/controllers/apply"
+	"github.com/fairlead-io/fairlead/controllers/desired"
+	"github.com/fairlead-io/fairlead/controllers/observe"
+	"github.com/fairlead-io/fairlead/controllers/plan/cluster"
 )
 
 // LeaseName is the Lease of the operator that works while others stand by.
@@ -47,6 +51,8 @@ type Options struct {
 	// Addresses to serve at; "0" or empty: not served.
 	MetricsAddress, ProbeAddress string
 	Log                          logr.Logger
+	// Brokers is how brokers are reached; nil: over the network.
+	Brokers *Brokers
 }
 
 // NewScheme knows the kinds that the operator reads and writes.
@@ -77,6 +83,7 @@ func NewManager(cfg *rest.Config, o Options) (manager.Manager, error) {
 		Controller: config.Controller{
 			MaxConcurrentReconciles: concurrency,
 			ReconciliationTimeout:   reconcileTimeout,
+			SkipNameValidation:      new(true), // several operators may be in one process, one after the other
 		},
 	})
 	if err != nil {
@@ -88,12 +95,46 @@ func NewManager(cfg *rest.Config, o Options) (manager.Manager, error) {
 	if err := m.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
 	}
+	if o.Brokers == nil {
+		if o.Brokers, err = overNetwork(m); err != nil {
+			return nil, err
+		}
+	}
+	if err := addClusters(m, o); err != nil {
+		return nil, fmt.Errorf("add the controller of clusters: %w", err)
+	}
 	return m, nil
+}
+
+// addClusters adds the controller of Clusters to the manager.
+func addClusters(m manager.Manager, o Options) error {
+	memory := newMemory(time.Now)
+	if err := m.Add(whileWorking(memory)); err != nil {
+		return err
+	}
+	return watchClusters(m, &clusterReconciler{
+		live:   m.GetAPIReader(),
+		status: m.GetClient(),
+		observer: &observe.Observer{
+			Cached: m.GetClient(), Live: m.GetAPIReader(),
+			Admin: o.Brokers.Admin, Endpoint: o.Brokers.Endpoint,
+			Kafka:    func(c *v1alpha1.Cluster) (observe.Kafka, error) { return o.Brokers.Kafka(c) },
+			Defaults: cluster.Defaults{Image: o.Image},
+			Now:      time.Now,
+		},
+		applier: &apply.Applier{
+			Writer: m.GetClient(), Live: m.GetAPIReader(),
+			Kafka:  func(c *v1alpha1.Cluster) (apply.Kafka, error) { return o.Brokers.Kafka(c) },
+			Events: m.GetEventRecorder(desired.FieldOwner),
+		},
+		drop:   o.Brokers.Drop,
+		memory: memory,
+	})
 }
 
 // cacheOptions keeps the caches to what is the operator's: of kinds that everybody has, only objects with its label.
 func cacheOptions(namespace string) cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": "fairlead-operator"})}
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{"app.kubernetes.io/managed-by": desired.FieldOwner})}
 	o := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{

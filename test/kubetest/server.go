@@ -1,0 +1,105 @@
+package kubetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// assets names the variable that says where kube-apiserver and etcd are.
+const assets = "KUBEBUILDER_ASSETS"
+
+// server is started by the first test that asks for it.
+var server struct {
+	mu  sync.Mutex
+	env *envtest.Environment
+	cfg *rest.Config
+	err error
+}
+
+// Main runs the tests of a package and ends the API server, if one was started. Use: func TestMain(m *testing.M) { os.Exit(kubetest.Main(m)) }.
+func Main(m *testing.M) int {
+	code := m.Run()
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	if server.env != nil {
+		if err := server.env.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stop the API server:", err)
+			return 1
+		}
+	}
+	return code
+}
+
+// Server is how to reach the API server as somebody who may do everything. It has RBAC, and the definitions of config/crd.
+func Server(t testing.TB) *rest.Config {
+	t.Helper()
+	if os.Getenv(assets) == "" {
+		t.Skip(assets + " is not set: no kube-apiserver and etcd to test with (hack/kube builds them)")
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	if server.env == nil {
+		server.env = &envtest.Environment{
+			CRDDirectoryPaths:     []string{filepath.Join(Root(), "config", "crd", "bases")},
+			ErrorIfCRDPathMissing: true,
+		}
+		server.cfg, server.err = server.env.Start()
+	}
+	if server.err != nil {
+		t.Fatalf("start the API server: %v", server.err)
+	}
+	return rest.CopyConfig(server.cfg)
+}
+
+// Client reads and writes without a cache, Kubernetes' kinds and ours.
+func Client(t testing.TB, cfg *rest.Config) client.WithWatch {
+	t.Helper()
+	scheme := clientgoscheme.Scheme
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Namespace makes a namespace for one test. It stays: nothing empties namespaces here.
+func Namespace(t testing.TB, c client.Client) string {
+	t.Helper()
+	prefix := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(t.Name()))
+	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix[:min(len(prefix), 40)] + "-"}}
+	if err := c.Create(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	return n.Name
+}
+
+// Root is the top directory of the repository.
+func Root() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		panic("kubetest: this file's name is not in the program")
+	}
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
