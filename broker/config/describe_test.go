@@ -98,3 +98,18 @@ func TestDescribeBrokerAsKafka(t *testing.T) {
 		t.Errorf("defaults of all brokers: %+v", defaults)
 	}
 }
+
+func TestCanonicalValuesAreThoseOfDescriptions(t *testing.T) {
+	for _, r := range []struct{ name, text, want string }{
+		{"preallocate", "TRUE", "true"},
+		{"retention.ms", " 05 ", "5"},
+		{"cleanup.policy", "compact, delete", "compact,delete"},
+		{"min.cleanable.dirty.ratio", "0.50", "0.5"},
+		{"retention.ms", "x", "x"},
+		{"segment.bytes", "1", "1"}, // out of range
+	} {
+		if got := TopicDef(r.name).Canonical(r.text); got != r.want {
+			t.Errorf("%s=%q is %q, want %q", r.name, r.text, got, r.want)
+		}
+	}
+}

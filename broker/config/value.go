@@ -96,6 +96,15 @@ func (d *Def) Check(text string) *Refusal {
 	return refusal
 }
 
+// Canonical is a value as descriptions show it: TRUE is true, 01 is 1. Text that is no value of the setting stays as it is.
+func (d *Def) Canonical(text string) string {
+	p, refusal := d.parse(text)
+	if refusal != nil {
+		return text
+	}
+	return p.String()
+}
+
 // quoted is the part of the value that the message names: of a list of words the first wrong one.
 func quoted(d *Def, p parsed) string {
 	if words, ok := d.Valid.(oneOf); ok {

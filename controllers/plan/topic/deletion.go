@@ -1,0 +1,59 @@
+package topic
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/broker/kafka"
+)
+
+// planDeletion plans for a Topic that is being deleted. Without the finalizer there is nothing to do: the object is held by others.
+func planDeletion(s Snapshot, r *report) Plan {
+	if !slices.Contains(s.Topic.Finalizers, Finalizer) {
+		return Plan{Status: s.Topic.Status}
+	}
+	name := Name(s.Topic)
+	heir := heir(s)
+	internal := !kafka.ValidTopicName(name) || slices.Contains(internalTopics, name)
+	switch {
+	case s.Topic.Spec.DeletionPolicy != v1alpha1.Delete, s.Cluster == nil, !s.Cluster.DeletionTimestamp.IsZero(), internal:
+		return Plan{Actions: []Action{Release{}}, Status: s.Topic.Status}
+	case heir != "":
+		return Plan{Actions: []Action{Event{false, EventLeft, "topic " + name + " stays: Topic " + heir + " describes it, too"}, Release{}}, Status: s.Topic.Status}
+	case s.Cluster.Spec.Paused:
+		r.notReady(ReasonClusterPaused, "Cluster %s is paused: the topic is deleted when it goes on", s.Cluster.Name)
+		return Plan{Status: r.TopicStatus, LookAgain: Steady}
+	}
+	found, known := s.Found.Get()
+	if !known {
+		r.set(ConditionReady, metav1.ConditionUnknown, ReasonClusterUnreachable,
+			"the topic is to be deleted, and no broker of Cluster %s answers: it is deleted when one does, or let go when the Cluster is deleted", s.Cluster.Name)
+		return Plan{Status: r.TopicStatus, LookAgain: Retry}
+	}
+	if found != nil && found.Internal {
+		return Plan{Actions: []Action{Release{}}, Status: s.Topic.Status}
+	}
+	// Also of a topic that is not found: whoever was asked may be behind, the controller's word counts.
+	del := Delete{Topic: name}
+	if found != nil {
+		del.ID = found.ID
+	}
+	r.notReady(ReasonDeleting, "the topic is being deleted")
+	p := Plan{Actions: []Action{del, Event{false, EventDeleted, "topic " + name + " is deleted"}, Release{}}, Status: r.TopicStatus, LookAgain: soon(s)}
+	if found == nil {
+		p.Actions = []Action{del, Release{}}
+	}
+	return hindered(s, r, p)
+}
+
+// heir names another Topic that describes the topic and lives on.
+func heir(s Snapshot) string {
+	for _, o := range s.Rivals {
+		if o.DeletionTimestamp.IsZero() {
+			return o.Name
+		}
+	}
+	return ""
+}
