@@ -24,6 +24,7 @@ const (
 	ConfigValid  Type = "ConfigValid"  // Cluster
 	Progressing  Type = "Progressing"  // Cluster
 	Paused       Type = "Paused"       // Cluster; there only while it is true
+	Adopted      Type = "Adopted"      // Topic; there only while it is true
 )
 
 // Row is one reason of one condition.

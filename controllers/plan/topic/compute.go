@@ -5,10 +5,9 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
 )
 
 // Name is the name in Kafka of a Topic's topic.
@@ -32,9 +31,9 @@ func Compute(s Snapshot) Plan {
 		return planDeletion(s, r)
 	}
 	if reason, message := unfit(s); reason != "" {
-		r.notReady(reason, "%s", message)
-		r.drop(ConditionReplicated)
-		return Plan{Actions: finalizer(s, false), Status: r.TopicStatus, LookAgain: Steady}
+		r.ready(reason, "%s", message)
+		delete(r.conditions, conditions.Replicated)
+		return Plan{Actions: finalizer(s, false), Status: r.done(), LookAgain: Steady}
 	}
 	if wait := absentCluster(s, r); wait != nil {
 		return *wait
@@ -47,15 +46,15 @@ func Compute(s Snapshot) Plan {
 }
 
 // unfit tells why nothing can ever be done for the Topic as it is: a reason and a message, or nothing.
-func unfit(s Snapshot) (reason, message string) {
+func unfit(s Snapshot) (reason conditions.Reason, message string) {
 	name := Name(s.Topic)
 	switch winner := older(s); {
 	case !kafka.ValidTopicName(name):
-		return ReasonInvalidName, "a topic's name is 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', and neither '.' nor '..': make another Topic, with spec.topicName"
+		return conditions.NameInvalid, "a topic's name is 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', and neither '.' nor '..': make another Topic, with spec.topicName"
 	case slices.Contains(internalTopics, name):
-		return ReasonInternalTopic, name + " is the brokers' own: no Topic describes it"
+		return conditions.InternalTopic, name + " is the brokers' own: no Topic describes it"
 	case winner != "":
-		return ReasonConflict, "Topic " + winner + " is older and describes topic " + name + " of the same cluster: delete one of them"
+		return conditions.Conflict, "Topic " + winner + " is older and describes topic " + name + " of the same cluster: delete one of them"
 	}
 	return "", ""
 }
@@ -98,14 +97,14 @@ func absentCluster(s Snapshot, r *report) *Plan {
 	name := s.Topic.Spec.ClusterRef.Name
 	switch {
 	case s.Cluster == nil:
-		r.notReady(ReasonClusterMissing, "there is no Cluster %s in this namespace", name)
+		r.ready(conditions.ClusterNotFound, "there is no Cluster %s in this namespace", name)
 	case !s.Cluster.DeletionTimestamp.IsZero():
-		r.notReady(ReasonClusterDeleting, "Cluster %s is being deleted", name)
+		r.ready(conditions.ClusterDeleting, "Cluster %s is being deleted", name)
 	default:
 		return nil
 	}
-	r.drop(ConditionReplicated)
-	return &Plan{Status: r.TopicStatus, LookAgain: Steady}
+	delete(r.conditions, conditions.Replicated)
+	return &Plan{Status: r.done(), LookAgain: Steady}
 }
 
 // planTopic plans for a Topic whose Cluster is there.
@@ -119,8 +118,8 @@ func planTopic(s Snapshot, r *report) Plan {
 	case found == nil:
 		p = planCreation(s, r)
 	case found.Internal:
-		r.notReady(ReasonInternalTopic, "%s is the brokers' own: no Topic describes it", Name(s.Topic))
-		return Plan{Status: r.TopicStatus, LookAgain: Steady}
+		r.ready(conditions.InternalTopic, "%s is the brokers' own: no Topic describes it", Name(s.Topic))
+		return Plan{Status: r.done(), LookAgain: Steady}
 	default:
 		p = planChanges(s, r, found)
 	}
@@ -133,11 +132,11 @@ func unreachable(s Snapshot, r *report) Plan {
 		return Plan{Status: s.Topic.Status, LookAgain: Retry}
 	}
 	name := s.Cluster.Name
-	r.set(ConditionReady, metav1.ConditionUnknown, ReasonClusterUnreachable, "no broker of Cluster %s answers: its conditions say more", name)
-	if r.index(ConditionReplicated) >= 0 {
-		r.set(ConditionReplicated, metav1.ConditionUnknown, ReasonUnknown, "no broker of Cluster %s answers", name)
+	r.ready(conditions.ClusterNotReady, "no broker of Cluster %s answers: its conditions say more", name)
+	if _, ok := r.conditions[conditions.Replicated]; ok {
+		r.set(conditions.Replicated, conditions.ClusterNotReady, "no broker of Cluster %s answers", name)
 	}
-	return Plan{Status: r.TopicStatus, LookAgain: Retry}
+	return Plan{Status: r.done(), LookAgain: Retry}
 }
 
 func planCreation(s Snapshot, r *report) Plan {
@@ -149,15 +148,15 @@ func planCreation(s Snapshot, r *report) Plan {
 		c.Replicas = *n
 	}
 	p := Plan{Actions: []Action{c}, LookAgain: soon(s)}
-	if id := r.TopicID; id != "" {
+	if id := r.status.TopicID; id != "" {
 		p.Actions = append(p.Actions, Event{true, EventRecreated, "topic " + c.Topic + " (" + id + ") was deleted by other means: it is made again, empty"})
 	}
 	r.forget()
-	r.notReady(ReasonCreating, "the topic is being created")
+	r.ready(conditions.Creating, "the topic is being created")
 	if s.Last.Created && s.Last.Unsettled < notSeen {
 		p.Actions = nil
 	}
-	p.Status = r.TopicStatus
+	p.Status = r.done()
 	return p
 }
 
@@ -166,9 +165,9 @@ func planChanges(s Snapshot, r *report, found *Found) Plan {
 	events := recognize(s, r, found)
 	p := Plan{LookAgain: Steady}
 	if reason, message := impossible(s, found); reason != "" {
-		r.notReady(reason, "%s", message)
+		r.ready(reason, "%s", message)
 		r.replicated()
-		p.Actions, p.Status = events, r.TopicStatus
+		p.Actions, p.Status = events, r.done()
 		return p
 	}
 	name := Name(s.Topic)
@@ -182,36 +181,34 @@ func planChanges(s Snapshot, r *report, found *Found) Plan {
 		}
 	}
 	if len(p.Actions) > 0 {
-		r.notReady(ReasonUpdating, "the topic is being brought in line with the spec")
+		r.ready(conditions.Applying, "the topic is being brought in line with the spec")
 		r.replicated()
 		p.LookAgain = soon(s)
 	} else {
 		p = planReplication(s, r, found)
 	}
 	p.Actions = append(p.Actions, events...)
-	p.Status = r.TopicStatus
+	p.Status = r.done()
 	return p
 }
 
 // recognize takes over what was found, and tells whether it is the topic that the status is about.
 func recognize(s Snapshot, r *report, found *Found) []Action {
 	var events []Action
-	name, old, is := Name(s.Topic), r.TopicID, found.ID.String()
+	name, old, is := Name(s.Topic), r.status.TopicID, found.ID.String()
 	switch {
 	case old == is:
 	case old != "":
 		events = append(events, Event{true, EventReplaced, "topic " + name + " was deleted and made again by other means: its id was " + old + " and is " + is})
-	case r.reason(ConditionReady) != ReasonCreating:
-		r.set(ConditionAdopted, metav1.ConditionTrue, ReasonTopicExisted, "the topic existed before this object, which describes it from now on")
+	case !conditions.Is(s.Topic.Status.Conditions, conditions.Ready, conditions.Creating):
+		r.set(conditions.Adopted, conditions.TopicExisted, "the topic existed before this object, which describes it from now on")
 	}
 	r.see(found)
 	return events
 }
 
 func wasReady(t *v1alpha1.Topic) bool {
-	return slices.ContainsFunc(t.Status.Conditions, func(c metav1.Condition) bool {
-		return c.Type == ConditionReady && c.Status == metav1.ConditionTrue
-	})
+	return conditions.Is(t.Status.Conditions, conditions.Ready, conditions.Applied)
 }
 
 // soon is when to look for what was begun: with each look that does not see it later.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
 	"github.com/fairlead-io/fairlead/controllers/fact"
 )
 
@@ -28,7 +29,7 @@ again in 1s
 	s.Last.Created = true
 	found(exists(1, 1))(&s)
 	p := expect(t, "what is found then is the Topic's own", s, `
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -64,12 +65,12 @@ func TestC41NamesThatAreNotKubernetesNames(t *testing.T) {
 	}
 	for _, name := range []string{"a b", ".", "..", strings.Repeat("a", 250)} {
 		expect(t, name, named(name), `
-Ready=False InvalidName: a topic's name is 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', and neither '.' nor '..': make another Topic, with spec.topicName
+Ready=False NameInvalid: a topic's name is 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', and neither '.' nor '..': make another Topic, with spec.topicName
 again in 45s
 `)
 	}
 	long := world(func(s *Snapshot) { s.Topic.Name = strings.Repeat("a", 253) })
-	if p := Compute(long); len(p.Actions) != 0 || p.Status.Conditions[0].Reason != ReasonInvalidName {
+	if p := Compute(long); len(p.Actions) != 0 || readyOf(p).Reason != string(conditions.NameInvalid) {
 		t.Errorf("a name of 253 letters that no topicName replaces: %s", show(p))
 	}
 	short := world(func(s *Snapshot) { s.Topic.Name = "my-topic" })
@@ -112,7 +113,7 @@ again in 45s
 			t.Errorf("%s: %s", what, show(p))
 		}
 	}
-	if p := Compute(with(rival("a", 0))); p.Status.Conditions[0].Reason != ReasonConflict {
+	if p := Compute(with(rival("a", 0))); readyOf(p).Reason != string(conditions.Conflict) {
 		t.Errorf("of two of the same second the first by name is followed: %s", show(p))
 	}
 	gone := rival("older", -time.Second)
@@ -126,9 +127,9 @@ again in 45s
 func TestATopicThatExistedIsAdopted(t *testing.T) {
 	s := world(found(exists(3, 2)), partitions(3), replicas(2))
 	p := expect(t, "as it is", s, `
-Ready=True Ready: the topic is as the spec says
-Replicated=True InSync: every replica is in sync
 Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
+Ready=True Applied: the topic is as the spec says
+Replicated=True InSync: every replica is in sync
 again in 45s
 `)
 	s.Topic.Status = p.Status
@@ -138,15 +139,15 @@ again in 45s
 	expect(t, "and brought in line", world(found(exists(3, 2, "retention.ms=1")), partitions(4), configured("segment.ms=5")), `
 grow t to 4 partitions
 alter t, segment.ms=5, take back retention.ms
-Ready=False Updating: the topic is being brought in line with the spec
-Replicated=True InSync: every replica is in sync
 Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
+Ready=False Applying: the topic is being brought in line with the spec
+Replicated=True InSync: every replica is in sync
 again in 1s
 `)
 	expect(t, "or not, when that is impossible", world(found(exists(3, 2)), partitions(2)), `
-Ready=False PartitionsLowered: the topic has 3 partitions and spec.partitions is 2: partitions cannot be taken away; nothing of the spec is applied until it is at least 3
-Replicated=True InSync: every replica is in sync
 Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
+Ready=False CannotShrink: the topic has 3 partitions and spec.partitions is 2: partitions cannot be taken away; nothing of the spec is applied until it is at least 3
+Replicated=True InSync: every replica is in sync
 again in 45s
 `)
 }
@@ -188,7 +189,7 @@ func TestChangesByOtherMeansArePutRightWithAnEvent(t *testing.T) {
 	expect(t, "settings", s, `
 alter t, retention.ms=5
 event TopicCorrected: settings of topic t were changed by other means and are put right: retention.ms=5
-Ready=False Updating: the topic is being brought in line with the spec
+Ready=False Applying: the topic is being brought in line with the spec
 Replicated=True InSync: every replica is in sync
 again in 1s
 `)
@@ -206,7 +207,7 @@ again in 1s
 	again.ID = idB
 	found(again)(&s)
 	expect(t, "is found again without another word", s, `
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -215,7 +216,7 @@ again in 45s
 	found(again)(&s)
 	p = expect(t, "a topic that was deleted and made again", s, `
 event TopicReplaced: topic t was deleted and made again by other means: its id was `+idA.String()+` and is `+idB.String()+`
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -226,7 +227,7 @@ again in 45s
 
 func TestC44WhatIsImpossibleStaysFailedAndNothingOfTheSpecIsApplied(t *testing.T) {
 	const lowered = `
-Ready=False PartitionsLowered: the topic has 3 partitions and spec.partitions is 1: partitions cannot be taken away; nothing of the spec is applied until it is at least 3
+Ready=False CannotShrink: the topic has 3 partitions and spec.partitions is 1: partitions cannot be taken away; nothing of the spec is applied until it is at least 3
 Replicated=True InSync: every replica is in sync
 again in 45s
 `
@@ -234,14 +235,14 @@ again in 45s
 	s.Topic.Generation, s.Topic.Spec.Partitions, s.Topic.Spec.Config = 2, ptr(1), map[string]string{"retention.ms": "5"}
 	for range 3 {
 		p := expect(t, "fewer partitions", s, lowered)
-		if p.Status.ObservedGeneration != 2 || p.Status.Conditions[0].ObservedGeneration != 2 {
+		if p.Status.ObservedGeneration != 2 || readyOf(p).ObservedGeneration != 2 {
 			t.Errorf("of generation %d", p.Status.ObservedGeneration)
 		}
 		s.Topic.Status, s.Now = p.Status, s.Now.Add(Steady)
 	}
 	s.Topic.Generation, s.Topic.Spec.Partitions, s.Topic.Spec.Config = 3, ptr(3), nil
 	expect(t, "put back", s, `
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -250,7 +251,7 @@ again in 45s
 	s = settled(found(exists(3, 1)), replicas(1), one)
 	s.Topic.Generation, s.Topic.Spec.ReplicationFactor, s.Topic.Spec.Partitions = 2, ptr(3), ptr(5)
 	expect(t, "more replicas than brokers", s, `
-Ready=False ReplicationImpossible: spec.replicationFactor is 3 and the cluster has 1 broker: nothing of the spec is applied until it has enough, or the number is lower
+Ready=False NotEnoughBrokers: spec.replicationFactor is 3 and the cluster has 1 broker: nothing of the spec is applied until it has enough, or the number is lower
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -267,7 +268,7 @@ func TestC44WhatBrokersRefuseIsTriedAgainSeldom(t *testing.T) {
 	}
 	refused(AlterAction, kafka.InvalidConfig, words)(&s)
 	const want = `
-Ready=False InvalidConfig: change settings: INVALID_CONFIG: ` + words + `
+Ready=False ConfigInvalid: change settings: INVALID_CONFIG: ` + words + `
 Replicated=True InSync: every replica is in sync
 `
 	p := expect(t, "in Kafka's words", s, want+"again in 30s\n")
@@ -287,7 +288,7 @@ Replicated=True InSync: every replica is in sync
 		t.Errorf("another spec is tried at once: %s", show(p))
 	}
 	s.Topic.Generation, s.Topic.Spec.Partitions, s.Topic.Spec.Config = 2, nil, nil
-	if p := Compute(s); p.Status.Conditions[0].Status != metav1.ConditionTrue {
+	if p := Compute(s); readyOf(p).Status != metav1.ConditionTrue {
 		t.Errorf("with nothing to do the refusal counts for nothing: %s", show(p))
 	}
 }
@@ -297,9 +298,9 @@ func TestRefusalsAreExplained(t *testing.T) {
 		refusal Refusal
 		want    string
 	}{
-		{Refusal{Action: CreateAction, Code: kafka.InvalidConfig, Message: "Unknown topic config name: x"}, "InvalidConfig: create the topic: INVALID_CONFIG: Unknown topic config name: x"},
-		{Refusal{Action: CreateAction, Code: kafka.InvalidReplicationFactor, Message: "3 > 1"}, "ReplicationImpossible: create the topic: INVALID_REPLICATION_FACTOR: 3 > 1"},
-		{Refusal{Action: CreateAction, Code: kafka.InvalidTopicException, Message: "collides"}, "InvalidName: create the topic: INVALID_TOPIC_EXCEPTION: collides"},
+		{Refusal{Action: CreateAction, Code: kafka.InvalidConfig, Message: "Unknown topic config name: x"}, "ConfigInvalid: create the topic: INVALID_CONFIG: Unknown topic config name: x"},
+		{Refusal{Action: CreateAction, Code: kafka.InvalidReplicationFactor, Message: "3 > 1"}, "NotEnoughBrokers: create the topic: INVALID_REPLICATION_FACTOR: 3 > 1"},
+		{Refusal{Action: CreateAction, Code: kafka.InvalidTopicException, Message: "collides"}, "NameInvalid: create the topic: INVALID_TOPIC_EXCEPTION: collides"},
 		{Refusal{Action: GrowAction, Code: kafka.PolicyViolation, Message: "too many"}, "Refused: add partitions: POLICY_VIOLATION: too many"},
 		{Refusal{Action: GrowAction, Code: kafka.NotController, Message: "now 3", Transient: true}, "Retrying: add partitions: NOT_CONTROLLER: it is tried again"},
 		{Refusal{Action: CreateAction, Code: kafka.TopicAlreadyExists}, "Retrying: the topic exists already and is looked at again"},
@@ -307,7 +308,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		{Refusal{Action: CreateAction}, "Creating: the brokers did not answer whether they create the topic: it is looked for"},
 	} {
 		reason, message := explain(&r.refusal)
-		if got := reason + ": " + message; got != r.want {
+		if got := string(reason) + ": " + message; got != r.want {
 			t.Errorf("%+v: %q, want %q", r.refusal, got, r.want)
 		}
 	}
@@ -315,7 +316,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 
 func TestAClusterThatCannotBeAsked(t *testing.T) {
 	expect(t, "there is none", world(func(s *Snapshot) { s.Cluster = nil }), `
-Ready=False ClusterMissing: there is no Cluster c in this namespace
+Ready=False ClusterNotFound: there is no Cluster c in this namespace
 again in 45s
 `)
 	expect(t, "it goes", world(func(s *Snapshot) { now := metav1.NewTime(start); s.Cluster.DeletionTimestamp = &now }), `
@@ -323,7 +324,7 @@ Ready=False ClusterDeleting: Cluster c is being deleted
 again in 45s
 `)
 	expect(t, "it never answered", world(func(s *Snapshot) { s.Found, s.HeardAt = fact.Unknown[*Found]("refused"), time.Time{} }), `
-Ready=Unknown ClusterUnreachable: no broker of Cluster c answers: its conditions say more
+Ready=Unknown ClusterNotReady: no broker of Cluster c answers: its conditions say more
 again in 30s
 `)
 
@@ -332,21 +333,21 @@ again in 30s
 	silent(&s)
 	s.Now = start.Add(Patience - 1)
 	expect(t, "a short silence", s, `
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
 again in 30s
 `)
 	s.Now = start.Add(Patience)
 	p := expect(t, "a long silence", s, `
-Ready=Unknown ClusterUnreachable: no broker of Cluster c answers: its conditions say more
-Replicated=Unknown Unknown: no broker of Cluster c answers
+Ready=Unknown ClusterNotReady: no broker of Cluster c answers: its conditions say more
+Replicated=Unknown ClusterNotReady: no broker of Cluster c answers
 again in 30s
 `)
 	if p.Status.Partitions != 1 || p.Status.TopicID == "" {
 		t.Errorf("what was seen last stays: %+v", p.Status)
 	}
 	s.Now, s.Topic.Generation = start, 2
-	if p := Compute(s); p.Status.ObservedGeneration != 2 || p.Status.Conditions[0].Status != metav1.ConditionUnknown {
+	if p := Compute(s); p.Status.ObservedGeneration != 2 || readyOf(p).Status != metav1.ConditionUnknown {
 		t.Errorf("a new spec gets an answer at once: %s", show(p))
 	}
 }
@@ -356,14 +357,14 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 	const left = "Ready=False ClusterPaused: Cluster c is paused: the topic is not as the spec says, and is left as it is\n"
 	expect(t, "a topic that is missing", world(paused), "\n"+left+"again in 45s\n")
 	expect(t, "a topic that differs", world(paused, found(exists(1, 1)), partitions(2)), `
-`+left+`Replicated=True InSync: every replica is in sync
 Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
+`+left+`Replicated=True InSync: every replica is in sync
 again in 45s
 `)
 	expect(t, "a topic that is as it should be", world(paused, found(exists(1, 1))), `
-Ready=True Ready: the topic is as the spec says
-Replicated=True InSync: every replica is in sync
 Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
+Ready=True Applied: the topic is as the spec says
+Replicated=True InSync: every replica is in sync
 again in 45s
 `)
 }
@@ -373,7 +374,7 @@ func TestHealthIsReported(t *testing.T) {
 	f.Partitions[0].ISR = []int32{0}
 	f.Partitions[1].ISR, f.Partitions[1].Leader = []int32{1}, -1
 	p := expect(t, "offline", settled(found(f)), `
-Ready=False PartitionsOffline: 1 of 3 partitions have no leader: nobody can write or read them
+Ready=False Offline: 1 of 3 partitions have no leader: nobody can write or read them
 Replicated=False UnderReplicated: 2 of 3 partitions have replicas that are not in sync
 again in 45s
 `)
@@ -382,14 +383,14 @@ again in 45s
 	}
 	f.Partitions[1].Leader = 1
 	expect(t, "under-replicated", settled(found(f)), `
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=False UnderReplicated: 2 of 3 partitions have replicas that are not in sync
 again in 45s
 `)
 	tool := exists(1, 2)
 	tool.Partitions[0] = Partition{Leader: 0, Replicas: []int32{2, 0, 1}, ISR: []int32{0, 1}, Adding: []int32{2}, Removing: []int32{1}}
 	expect(t, "a partition that a tool moves", settled(found(tool), replicas(2)), `
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -428,7 +429,7 @@ again in 1s
 	s = settled(found(exists(1, 1)), func(s *Snapshot) { s.Topic.Finalizers = []string{"other", Finalizer} })
 	expect(t, "of a topic that is kept it is taken off", s, `
 take the finalizer off
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)

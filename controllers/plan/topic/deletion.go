@@ -3,10 +3,9 @@ package topic
 import (
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
 )
 
 // planDeletion plans for a Topic that is being deleted. Without the finalizer there is nothing to do: the object is held by others.
@@ -23,14 +22,14 @@ func planDeletion(s Snapshot, r *report) Plan {
 	case heir != "":
 		return Plan{Actions: []Action{Event{false, EventLeft, "topic " + name + " stays: Topic " + heir + " describes it, too"}, Release{}}, Status: s.Topic.Status}
 	case s.Cluster.Spec.Paused:
-		r.notReady(ReasonClusterPaused, "Cluster %s is paused: the topic is deleted when it goes on", s.Cluster.Name)
-		return Plan{Status: r.TopicStatus, LookAgain: Steady}
+		r.ready(conditions.ClusterPaused, "Cluster %s is paused: the topic is deleted when it goes on", s.Cluster.Name)
+		return Plan{Status: r.done(), LookAgain: Steady}
 	}
 	found, known := s.Found.Get()
 	if !known {
-		r.set(ConditionReady, metav1.ConditionUnknown, ReasonClusterUnreachable,
+		r.ready(conditions.ClusterNotReady,
 			"the topic is to be deleted, and no broker of Cluster %s answers: it is deleted when one does, or let go when the Cluster is deleted", s.Cluster.Name)
-		return Plan{Status: r.TopicStatus, LookAgain: Retry}
+		return Plan{Status: r.done(), LookAgain: Retry}
 	}
 	if found != nil && found.Internal {
 		return Plan{Actions: []Action{Release{}}, Status: s.Topic.Status}
@@ -40,8 +39,8 @@ func planDeletion(s Snapshot, r *report) Plan {
 	if found != nil {
 		del.ID = found.ID
 	}
-	r.notReady(ReasonDeleting, "the topic is being deleted")
-	p := Plan{Actions: []Action{del, Event{false, EventDeleted, "topic " + name + " is deleted"}, Release{}}, Status: r.TopicStatus, LookAgain: soon(s)}
+	r.ready(conditions.Deleting, "the topic is being deleted")
+	p := Plan{Actions: []Action{del, Event{false, EventDeleted, "topic " + name + " is deleted"}, Release{}}, Status: r.done(), LookAgain: soon(s)}
 	if found == nil {
 		p.Actions = []Action{del, Release{}}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
 	"github.com/fairlead-io/fairlead/controllers/fact"
 )
 
@@ -63,7 +64,7 @@ func TestC43AClusterThatIsThereAndDoesNotAnswerKeepsTheFinalizer(t *testing.T) {
 	s := settled(found(exists(1, 1)))
 	deleted(&s)
 	unreachableCluster(&s)
-	const want = "Ready=Unknown ClusterUnreachable: the topic is to be deleted, and no broker of Cluster c answers: it is deleted when one does, or let go when the Cluster is deleted\n" +
+	const want = "Ready=Unknown ClusterNotReady: the topic is to be deleted, and no broker of Cluster c answers: it is deleted when one does, or let go when the Cluster is deleted\n" +
 		"Replicated=True InSync: every replica is in sync\nagain in 30s\n"
 	p := expect(t, "unreachable", s, "\n"+want)
 	s.Topic.Status, s.Now = p.Status, s.Now.Add(time.Hour)
@@ -81,7 +82,7 @@ func TestC43AClusterThatDoesNotDeleteTopicsSaysSo(t *testing.T) {
 	deleted(&s)
 	refused(DeleteAction, kafka.TopicDeletionDisabled, "Topic deletion is disabled.")(&s)
 	p := expect(t, "disabled", s, `
-Ready=False DeletionDisabled: the cluster does not delete topics (delete.topic.enable=false): allow it, or set deletionPolicy to Retain
+Ready=False DeletionRefused: the cluster does not delete topics (delete.topic.enable=false): allow it, or set deletionPolicy to Retain
 Replicated=True InSync: every replica is in sync
 again in 30s
 `)
@@ -98,7 +99,7 @@ again in 30s
 
 func TestC43APausedClusterKeepsTheTopic(t *testing.T) {
 	s := settled(found(exists(1, 1)), deleted, func(s *Snapshot) { s.Cluster.Spec.Paused = true })
-	if p := Compute(s); len(p.Actions) != 0 || p.Status.Conditions[0].Reason != ReasonClusterPaused {
+	if p := Compute(s); len(p.Actions) != 0 || readyOf(p).Reason != string(conditions.ClusterPaused) {
 		t.Error(show(p))
 	}
 }

@@ -3,18 +3,18 @@ package topic
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
 )
 
 // impossible tells which part of the spec cannot be had: a reason and a message, or nothing.
-func impossible(s Snapshot, found *Found) (reason, message string) {
+func impossible(s Snapshot, found *Found) (reason conditions.Reason, message string) {
 	if n, have := s.Topic.Spec.Partitions, len(found.Partitions); n != nil && int(*n) < have {
-		return ReasonPartitionsLowered, fmt.Sprintf(
+		return conditions.CannotShrink, fmt.Sprintf(
 			"the topic has %d partitions and spec.partitions is %d: partitions cannot be taken away; nothing of the spec is applied until it is at least %d", have, *n, have)
 	}
 	brokers, known := s.Brokers.Get()
 	if n := s.Topic.Spec.ReplicationFactor; n != nil && known && int(*n) > len(brokers) && unlike(found, int(*n)) > 0 {
-		return ReasonReplicationInvalid, fmt.Sprintf(
+		return conditions.NotEnoughBrokers, fmt.Sprintf(
 			"spec.replicationFactor is %d and the cluster has %s: nothing of the spec is applied until it has enough, or the number is lower", *n, count(len(brokers), "broker"))
 	}
 	return "", ""
@@ -51,7 +51,7 @@ func planReplication(s Snapshot, r *report, found *Found) Plan {
 		r.serves()
 		return Plan{LookAgain: Steady}
 	}
-	r.set(ConditionReplicated, metav1.ConditionFalse, ReasonChangingReplication,
+	r.set(conditions.Replicated, conditions.Moving,
 		"%d of %d partitions have %s", len(found.Partitions)-unfinished, len(found.Partitions), count(want, "replica"))
 	p := Plan{LookAgain: Busy}
 	brokers, known := s.Brokers.Get()
@@ -63,10 +63,10 @@ func planReplication(s Snapshot, r *report, found *Found) Plan {
 	}
 	switch {
 	case !known || inService < want:
-		r.notReady(ReasonChangingReplication, "spec.replicationFactor is %d: the change waits until as many brokers are in service", want)
+		r.ready(conditions.Moving, "spec.replicationFactor is %d: the change waits until as many brokers are in service", want)
 		p.LookAgain = Retry
 	default:
-		r.notReady(ReasonChangingReplication, "the partitions are being given %s", count(want, "replica"))
+		r.ready(conditions.Moving, "the partitions are being given %s", count(want, "replica"))
 		if next := refactor(found.Partitions, want, brokers); len(next) > 0 {
 			p.Actions = []Action{Reassign{Name(s.Topic), next}}
 			p.LookAgain = soon(s)

@@ -14,21 +14,21 @@ func TestTheReplicationFactorChanges(t *testing.T) {
 	replicas(2)(&s)
 	expect(t, "more", s, `
 reassign t, 0 to [0 1], 1 to [0 2]
-Ready=False ChangingReplication: the partitions are being given 2 replicas
-Replicated=False ChangingReplication: 0 of 2 partitions have 2 replicas
+Ready=False Moving: the partitions are being given 2 replicas
+Replicated=False Moving: 0 of 2 partitions have 2 replicas
 again in 1s
 `)
 	f := exists(2, 2)
 	f.Partitions[0] = Partition{Leader: 0, Replicas: []int32{0, 1}, ISR: []int32{0}, Adding: []int32{1}}
 	found(f)(&s)
 	expect(t, "on its way", s, `
-Ready=False ChangingReplication: the partitions are being given 2 replicas
-Replicated=False ChangingReplication: 1 of 2 partitions have 2 replicas
+Ready=False Moving: the partitions are being given 2 replicas
+Replicated=False Moving: 1 of 2 partitions have 2 replicas
 again in 10s
 `)
 	found(exists(2, 2))(&s)
 	p := expect(t, "arrived", s, `
-Ready=True Ready: the topic is as the spec says
+Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -36,8 +36,8 @@ again in 45s
 	replicas(1)(&s)
 	expect(t, "fewer", s, `
 reassign t, 0 to [0], 1 to [0]
-Ready=False ChangingReplication: the partitions are being given 1 replica
-Replicated=False ChangingReplication: 0 of 2 partitions have 1 replica
+Ready=False Moving: the partitions are being given 1 replica
+Replicated=False Moving: 0 of 2 partitions have 1 replica
 again in 1s
 `)
 	replicas(3)(&s)
@@ -47,8 +47,8 @@ again in 1s
 	} {
 		s.Brokers = brokers
 		expect(t, what, s, `
-Ready=False ChangingReplication: spec.replicationFactor is 3: the change waits until as many brokers are in service
-Replicated=False ChangingReplication: 0 of 2 partitions have 3 replicas
+Ready=False Moving: spec.replicationFactor is 3: the change waits until as many brokers are in service
+Replicated=False Moving: 0 of 2 partitions have 3 replicas
 again in 30s
 `)
 	}

@@ -1,7 +1,6 @@
 package topic
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -9,106 +8,90 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
 )
 
 // report is a status in the making.
 type report struct {
-	v1alpha1.TopicStatus
-	now time.Time
+	status     v1alpha1.TopicStatus // but for its conditions, which are those of before
+	conditions map[conditions.Type]metav1.Condition
+	now        time.Time
 }
 
 // begin takes over the status that is there: what is not known now stays as it was seen last.
 func begin(s Snapshot) *report {
-	r := &report{*s.Topic.Status.DeepCopy(), s.Now}
-	r.ObservedGeneration = s.Topic.Generation
-	r.TopicName = Name(s.Topic)
+	r := &report{*s.Topic.Status.DeepCopy(), map[conditions.Type]metav1.Condition{}, s.Now}
+	for _, t := range []conditions.Type{conditions.Ready, conditions.Replicated, conditions.Adopted} {
+		if c := conditions.Get(r.status.Conditions, t); c != nil {
+			r.conditions[t] = *c
+		}
+	}
+	r.status.ObservedGeneration = s.Topic.Generation
+	r.status.TopicName = Name(s.Topic)
 	return r
+}
+
+// done is the status.
+func (r *report) done() v1alpha1.TopicStatus {
+	var now []metav1.Condition
+	for _, c := range r.conditions {
+		now = append(now, c)
+	}
+	out := r.status
+	out.Conditions = conditions.Merge(conditions.Topic, r.status.Conditions, now, r.status.ObservedGeneration, r.now)
+	return out
 }
 
 // see takes over what was found.
 func (r *report) see(f *Found) {
-	r.TopicID = f.ID.String()
-	r.Partitions, r.ReplicationFactor = int32(len(f.Partitions)), 0
-	r.UnderReplicated, r.Offline = 0, 0
+	st := &r.status
+	st.TopicID = f.ID.String()
+	st.Partitions, st.ReplicationFactor, st.UnderReplicated, st.Offline = int32(len(f.Partitions)), 0, 0, 0
 	for i, p := range f.Partitions {
-		if n := int32(len(p.target())); i == 0 || n < r.ReplicationFactor {
-			r.ReplicationFactor = n
+		if n := int32(len(p.target())); i == 0 || n < st.ReplicationFactor {
+			st.ReplicationFactor = n
 		}
 		if slices.ContainsFunc(p.Replicas, func(id int32) bool { return !slices.Contains(p.ISR, id) && !slices.Contains(p.Adding, id) }) {
-			r.UnderReplicated++
+			st.UnderReplicated++
 		}
 		if p.Leader < 0 {
-			r.Offline++
+			st.Offline++
 		}
 	}
 }
 
 // forget is for a topic that does not exist.
 func (r *report) forget() {
-	r.TopicID, r.Partitions, r.ReplicationFactor, r.UnderReplicated, r.Offline = "", 0, 0, 0, 0
-	r.drop(ConditionReplicated)
-	r.drop(ConditionAdopted)
+	st := &r.status
+	st.TopicID, st.Partitions, st.ReplicationFactor, st.UnderReplicated, st.Offline = "", 0, 0, 0, 0
+	delete(r.conditions, conditions.Replicated)
+	delete(r.conditions, conditions.Adopted)
 }
 
-// order is that of conditions in a status.
-var order = []string{ConditionReady, ConditionReplicated, ConditionAdopted}
-
-// set sets a condition. Its time of transition changes with its status alone.
-func (r *report) set(kind string, status metav1.ConditionStatus, reason, format string, args ...any) {
-	c := metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...),
-		ObservedGeneration: r.ObservedGeneration, LastTransitionTime: metav1.NewTime(r.now),
-	}
-	if i := r.index(kind); i < 0 {
-		r.Conditions = append(r.Conditions, c)
-		slices.SortStableFunc(r.Conditions, func(a, b metav1.Condition) int {
-			return cmp.Compare(slices.Index(order, a.Type), slices.Index(order, b.Type))
-		})
-	} else {
-		if old := r.Conditions[i]; old.Status == status {
-			c.LastTransitionTime = old.LastTransitionTime
-		}
-		r.Conditions[i] = c
-	}
+// set sets a condition.
+func (r *report) set(t conditions.Type, reason conditions.Reason, format string, args ...any) {
+	r.conditions[t] = conditions.New(conditions.Topic, t, reason, fmt.Sprintf(format, args...))
 }
 
-func (r *report) drop(kind string) {
-	r.Conditions = slices.DeleteFunc(r.Conditions, func(c metav1.Condition) bool { return c.Type == kind })
-}
-
-func (r *report) index(kind string) int {
-	return slices.IndexFunc(r.Conditions, func(c metav1.Condition) bool { return c.Type == kind })
-}
-
-// reason is that of a condition as it is now; empty when there is none.
-func (r *report) reason(kind string) string {
-	if i := r.index(kind); i >= 0 {
-		return r.Conditions[i].Reason
-	}
-	return ""
-}
-
-// notReady sets Ready to False.
-func (r *report) notReady(reason, format string, args ...any) {
-	r.set(ConditionReady, metav1.ConditionFalse, reason, format, args...)
+// ready sets the condition Ready.
+func (r *report) ready(reason conditions.Reason, format string, args ...any) {
+	r.set(conditions.Ready, reason, format, args...)
 }
 
 // replicated sets Replicated by what was found, of a topic whose number of replicas is as wanted.
 func (r *report) replicated() {
-	switch {
-	case r.UnderReplicated > 0:
-		r.set(ConditionReplicated, metav1.ConditionFalse, ReasonUnderReplicated,
-			"%d of %d partitions have replicas that are not in sync", r.UnderReplicated, r.Partitions)
-	default:
-		r.set(ConditionReplicated, metav1.ConditionTrue, ReasonInSync, "every replica is in sync")
+	if n := r.status.UnderReplicated; n > 0 {
+		r.set(conditions.Replicated, conditions.UnderReplicated, "%d of %d partitions have replicas that are not in sync", n, r.status.Partitions)
+		return
 	}
+	r.set(conditions.Replicated, conditions.InSync, "every replica is in sync")
 }
 
 // serves sets Ready of a topic that is as the spec says.
 func (r *report) serves() {
-	if r.Offline > 0 {
-		r.notReady(ReasonOffline, "%d of %d partitions have no leader: nobody can write or read them", r.Offline, r.Partitions)
+	if n := r.status.Offline; n > 0 {
+		r.ready(conditions.Offline, "%d of %d partitions have no leader: nobody can write or read them", n, r.status.Partitions)
 		return
 	}
-	r.set(ConditionReady, metav1.ConditionTrue, ReasonReady, "the topic is as the spec says")
+	r.ready(conditions.Applied, "the topic is as the spec says")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
 	"github.com/fairlead-io/fairlead/controllers/fact"
 )
 
@@ -151,4 +152,11 @@ func text(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+func readyOf(p Plan) metav1.Condition {
+	if c := conditions.Get(p.Status.Conditions, conditions.Ready); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
 }
