@@ -97,6 +97,8 @@ func ValidateBroker(scope Scope, v Values) *Refusal {
 			fixed = append(fixed, name)
 		case d.Update == PerBroker && scope == AllBrokers:
 			single = append(single, name)
+		case d.Dynamic() == ReadOnly:
+			fixed = append(fixed, name)
 		}
 	}
 	if fixed != nil {

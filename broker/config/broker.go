@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -85,10 +86,7 @@ type Voter struct {
 type Log struct {
 	InitialTaskDelay         time.Duration
 	RetentionCheckInterval   time.Duration
-	CleanerEnabled           bool
 	CleanerBackoff           time.Duration
-	CleanerDedupeBytes       int64
-	CleanerMaxBytesPerSecond float64
 	FlushSchedulerInterval   time.Duration
 	RecoveryCheckpointEvery  time.Duration
 	LogStartCheckpointEvery  time.Duration
@@ -106,7 +104,6 @@ type Replica struct {
 	FetchMinBytes         int32
 	FetchWaitMax          time.Duration
 	FetchBackoff          time.Duration
-	Fetchers              int32 // connections per leader broker
 	SocketTimeout         time.Duration
 	RequestTimeout        time.Duration
 	LeaderThrottle        int64 // bytes per second to throttled followers; the largest number is no bound
@@ -150,10 +147,7 @@ func ResolveBroker(l Layers) (Broker, error) {
 		Log: Log{
 			InitialTaskDelay:         ms("log.initial.task.delay.ms"),
 			RetentionCheckInterval:   ms("log.retention.check.interval.ms"),
-			CleanerEnabled:           r.bool("log.cleaner.enable"),
 			CleanerBackoff:           ms("log.cleaner.backoff.ms"),
-			CleanerDedupeBytes:       r.int("log.cleaner.dedupe.buffer.size"),
-			CleanerMaxBytesPerSecond: r.real("log.cleaner.io.max.bytes.per.second"),
 			FlushSchedulerInterval:   ms("log.flush.scheduler.interval.ms"),
 			RecoveryCheckpointEvery:  ms("log.flush.offset.checkpoint.interval.ms"),
 			LogStartCheckpointEvery:  ms("log.flush.start.offset.checkpoint.interval.ms"),
@@ -168,7 +162,6 @@ func ResolveBroker(l Layers) (Broker, error) {
 			FetchMinBytes:         int32(r.int("replica.fetch.min.bytes")),
 			FetchWaitMax:          ms("replica.fetch.wait.max.ms"),
 			FetchBackoff:          ms("replica.fetch.backoff.ms"),
-			Fetchers:              int32(r.int("num.replica.fetchers")),
 			SocketTimeout:         ms("replica.socket.timeout.ms"),
 			RequestTimeout:        ms("request.timeout.ms"),
 			LeaderThrottle:        r.rate("leader.replication.throttled.rate"),
@@ -209,6 +202,9 @@ func ResolveBroker(l Layers) (Broker, error) {
 	if b.LogDir, err = resolveLogDir(r); err != nil {
 		return Broker{}, err
 	}
+	if c := b.Group.TopicCompression; c < 0 || c > maxCodec {
+		return Broker{}, fmt.Errorf("read offsets.topic.compression.codec: %d is no codec, want 0 to %d", c, maxCodec)
+	}
 	return b, nil
 }
 
@@ -219,6 +215,9 @@ func (r resolver) rate(name string) int64 {
 	}
 	return math.MaxInt64
 }
+
+// maxCodec is the largest number of a codec in the record format.
+const maxCodec = 4
 
 const rackAwareSelector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 

@@ -52,9 +52,12 @@ type Def struct {
 	Type    Type
 	Default *string // nil: no value unless set
 	Valid   Rule    // beyond the type; nil accepts every value of the type
-	Update  Update  // broker settings only
-	Meaning Meaning
-	Doc     string // one or two sentences in our own words
+	Update  Update  // broker settings only; as in Kafka, see FileOnly
+	// FileOnly settings change in Kafka while brokers run. Here they count from the broker's file and need a restart, and altering them
+	// is refused rather than taken without effect.
+	FileOnly bool
+	Meaning  Meaning
+	Doc      string // one or two sentences in our own words
 	// Synonyms of a topic setting are the broker settings that give its default, most important first;
 	// of a broker setting, the coarser ones that apply when it is not set (log.retention.hours).
 	Synonyms []Synonym
@@ -69,6 +72,14 @@ type Synonym struct {
 
 // Sensitive settings are described without their value.
 func (d *Def) Sensitive() bool { return d.Type == Password }
+
+// Dynamic says how the setting may change while brokers of Fairlead run.
+func (d *Def) Dynamic() Update {
+	if d.FileOnly {
+		return ReadOnly
+	}
+	return d.Update
+}
 
 // TopicDefs lists the topic settings by name. The caller does not change it.
 func TopicDefs() []Def { return topicTable.rows }

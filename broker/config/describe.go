@@ -46,7 +46,7 @@ func DescribeBroker(l Layers) []Entry {
 			continue
 		}
 		e := entryOf(d, l.brokerSynonyms(d))
-		e.ReadOnly = d.Update == ReadOnly
+		e.ReadOnly = d.Dynamic() == ReadOnly
 		if len(chain) > 0 {
 			e.Value = shown(chain[0])
 		}
@@ -66,7 +66,7 @@ func DescribeBrokerDefault(defaults Values) []Entry {
 		}
 		f := found{def: d, value: defaults[name], source: SourceBrokerDefault}
 		e := entryOf(d, []found{f})
-		e.ReadOnly, e.Value = d.Update == ReadOnly, shown(f)
+		e.ReadOnly, e.Value = d.Dynamic() == ReadOnly, shown(f)
 		entries = append(entries, e)
 	}
 	return entries

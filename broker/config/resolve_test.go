@@ -117,6 +117,7 @@ func TestParseFileRefuses(t *testing.T) {
 		"listeners=PLAINTEXT://:1":                `read listeners: the brokers' own listener "CONTROLLER" is not among them`,
 		"listener.security.protocol.map=X:Y":      `read listener.security.protocol.map: "X:Y" is not NAME:PROTOCOL`,
 		"controller.quorum.voters=0:127.0.0.1:1":  `read controller.quorum.voters: "0:127.0.0.1:1" is not ID@HOST:PORT`,
+		"offsets.topic.compression.codec=5":       "read offsets.topic.compression.codec: 5 is no codec, want 0 to 4",
 		`bad=\u12`:                                `read properties: line 11: "\\u12" ends in a short \u escape`,
 	} {
 		if _, _, _, err := ParseFile(file + change); err == nil || err.Error() != want {

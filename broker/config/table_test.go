@@ -69,9 +69,7 @@ func ruleText(d *Def) string {
 	return d.Valid.String()
 }
 
-func updateText(d *Def) string {
-	return [...]string{"read-only", "per-broker", "cluster-wide"}[d.Update]
-}
+func updateText(d *Def) string { return d.Update.String() }
 
 // The table is consistent in itself: sorted, unique, with valid defaults, known synonyms and a sentence each.
 func TestTableIsConsistent(t *testing.T) {

@@ -38,9 +38,9 @@ func (s *Server) accept(l Listener) error {
 // admit starts serving a connection if the bounds allow it. It waits for a place among all, since a burst passes; too many
 // from one address are refused at once.
 func (s *Server) admit(l Listener, c net.Conn) bool {
-	if !l.Internal && !s.places.TryAcquire(1) {
+	if !l.Internal && !s.places.tryTake() {
 		s.counters.waitedForConnection.Add(1)
-		if s.places.Acquire(s.stopping, 1) != nil {
+		if s.places.take(s.stopping) != nil {
 			return false
 		}
 	}
@@ -54,7 +54,7 @@ func (s *Server) admit(l Listener, c net.Conn) bool {
 	}
 	if !ok {
 		if !l.Internal {
-			s.places.Release(1)
+			s.places.giveBack()
 		}
 		return false
 	}
@@ -72,7 +72,7 @@ func (s *Server) admit(l Listener, c net.Conn) bool {
 		s.mu.Unlock()
 		s.counters.open.Add(-1)
 		if !l.Internal {
-			s.places.Release(1)
+			s.places.giveBack()
 		}
 	})
 	return true

@@ -19,7 +19,7 @@ type Server struct {
 	handler   Handler
 	slabs     slabPool
 	inflight  *semaphore.Weighted // bytes of slabs of client listeners
-	places    *semaphore.Weighted // connections of client listeners
+	places    *places             // connections of client listeners
 	sendfiles chan struct{}
 	origin    time.Time // of the connections' clocks
 	counters  counters
@@ -46,7 +46,7 @@ func NewServer(c Config, apis *wire.Set, h Handler) *Server {
 		config: c, apis: apis, handler: h,
 		slabs:     slabPool{poison: c.PoisonReleased},
 		inflight:  semaphore.NewWeighted(c.MaxInflightBytes),
-		places:    semaphore.NewWeighted(int64(c.MaxConnections)),
+		places:    newPlaces(c.MaxConnections),
 		sendfiles: make(chan struct{}, c.MaxConcurrentSendfiles),
 		origin:    time.Now(),
 		listeners: map[net.Listener]struct{}{}, connections: map[*connection]struct{}{},
@@ -55,6 +55,25 @@ func NewServer(c Config, apis *wire.Set, h Handler) *Server {
 	s.running, s.kill = context.WithCancel(context.Background())
 	s.stopping, s.stop = context.WithCancel(s.running)
 	return s
+}
+
+// Limit changes [Config.MaxConnections] and [Config.MaxConnectionsPerIP]; zero leaves one as it is. Connections that are open stay.
+func (s *Server) Limit(connections, perIP int) {
+	if connections > 0 {
+		s.places.setLimit(connections)
+	}
+	if perIP > 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.perIP.limit = perIP
+	}
+}
+
+// Limits are the two as they are now.
+func (s *Server) Limits() (connections, perIP int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.places.bound(), s.perIP.limit
 }
 
 // ErrServerClosed is what Serve returns after Shutdown.

@@ -26,8 +26,8 @@ type Options struct {
 	// volume. 0: appends go on until the disk is full.
 	ReserveBytes int64
 
-	// ProducerExpiry is producer.id.expiration.ms. 0: never.
-	ProducerExpiry time.Duration
+	// ProducerExpiry is producer.id.expiration.ms as it is now, 0 for never. nil: never.
+	ProducerExpiry func() time.Duration
 	// Compaction bounds the memory of one compaction.
 	Compaction seglog.CompactBounds
 

@@ -18,8 +18,12 @@ type DeletedSegments struct {
 // Retain applies retention to every partition, and forgets idle producers. A partition whose log cannot be trimmed is
 // passed over until the next call: its error never stops the others.
 func (m *Manager) Retain(now kafka.Elapsed, wall kafka.Timestamp) (deleted []DeletedSegments, errs []error) {
+	var expiry time.Duration
+	if m.host.o.ProducerExpiry != nil {
+		expiry = m.host.o.ProducerExpiry()
+	}
 	for _, p := range m.All() {
-		segments, err := p.retain(now, wall, m.host.o.ProducerExpiry)
+		segments, err := p.retain(now, wall, expiry)
 		if err != nil {
 			errs = append(errs, err)
 		}

@@ -12,8 +12,9 @@ type Intervals struct {
 	Watermarks time.Duration // replica.high.watermark.checkpoint.interval.ms: 5 s
 	Recovery   time.Duration // log.flush.offset.checkpoint.interval.ms: 60 s
 	Retention  time.Duration // log.retention.check.interval.ms: 5 min
-	Compaction time.Duration // log.cleaner.backoff.ms: 15 s
 	Purge      time.Duration // how often folders due for removal are looked for: 1 s
+	// Compaction is log.cleaner.backoff.ms as it is now: 15 s. It is asked before each pause; nil gets the default.
+	Compaction func() time.Duration
 }
 
 // flushOldEvery is how often old unflushed data is looked for.
@@ -73,12 +74,12 @@ func (m *Manager) Run(ctx context.Context, clock Clock, every Intervals, report 
 			})
 		},
 		func() {
-			loop(ctx, or(every.Compaction, 15*time.Second), func() {
+			for pause(ctx, every.compaction()) {
 				now, wall := clock()
 				if done := m.Compact(ctx.Err, now, wall); len(done) > 0 {
 					report(Report{Doing: "compact", Compact: done})
 				}
-			})
+			}
 		},
 		func() {
 			loop(ctx, or(every.Purge, time.Second), func() {
@@ -111,6 +112,26 @@ func (m *Manager) runFlush(ctx context.Context, clock Clock) {
 			now, _ := clock()
 			m.Flush(now)
 		}
+	}
+}
+
+func (i Intervals) compaction() time.Duration {
+	var now time.Duration
+	if i.Compaction != nil {
+		now = i.Compaction()
+	}
+	return or(now, 15*time.Second)
+}
+
+// pause is over after d, false when the context ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
 	}
 }
 

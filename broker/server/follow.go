@@ -103,7 +103,9 @@ func (s *Server) followSettings(image *metadata.Image) {
 	if err := s.settings.follow(image); err != nil {
 		s.log.Error(err, "altered settings do not fit this broker's file; they are not applied")
 	}
-	s.throttles.set(s.settings.broker().Replica, s.clock.Elapsed())
+	b := s.settings.broker()
+	s.throttles.set(b.Replica, s.clock.Elapsed())
+	s.clientServer.Limit(int(b.Network.MaxConnections), int(b.Network.MaxConnectionsByIP))
 }
 
 // followGroups tells the group coordinators about topics that are gone: their offsets go too.

@@ -1,15 +1,18 @@
 package server
 
 import (
-	"github.com/fairlead-io/fairlead/broker/config"
+	"time"
+
 	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/quorum"
 )
 
-func intervals(l config.Log) partition.Intervals {
+// intervals of the loops, of which those that may be altered are asked for each time.
+func (s *Server) intervals() partition.Intervals {
+	l := s.settings.broker().Log
 	return partition.Intervals{
 		Watermarks: l.WatermarkCheckpointEvery, Recovery: l.RecoveryCheckpointEvery,
-		Retention: l.RetentionCheckInterval, Compaction: l.CleanerBackoff,
+		Retention: l.RetentionCheckInterval, Compaction: func() time.Duration { return s.settings.broker().Log.CleanerBackoff },
 	}
 }
 

@@ -202,13 +202,12 @@ func (s *Server) startQuorum() {
 
 // serveClients opens the listeners for clients and starts what works for them.
 func (s *Server) serveClients() {
-	b := s.settings.broker()
 	s.background.Go(func() { s.groups.Run(s.running) })
 	s.background.Go(func() { s.reportLogEnds(s.running) })
 	s.background.Go(func() { s.sampleLoads(s.running) })
 	s.background.Go(func() {
 		now := func() (kafka.Elapsed, kafka.Timestamp) { return s.clock.Elapsed(), s.clock.Wall() }
-		s.partitions.Run(s.running, now, intervals(b.Log), s.reportLoop)
+		s.partitions.Run(s.running, now, s.intervals(), s.reportLoop)
 	})
 	for _, l := range s.listeners {
 		if !l.Internal {

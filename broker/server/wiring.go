@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/peer"
 	"github.com/fairlead-io/fairlead/broker/quorum"
+	"github.com/fairlead-io/fairlead/broker/record"
 	"github.com/fairlead-io/fairlead/broker/replica"
 	"github.com/fairlead-io/fairlead/broker/seglog"
 	"github.com/fairlead-io/fairlead/broker/wire"
@@ -141,8 +142,9 @@ const syncsAtOnce = 32
 func (s *Server) partitionOptions(b *config.Broker) partition.Options {
 	return partition.Options{
 		FS: s.fs, Directory: s.directory, Files: s.files, Self: s.node, Rules: replica.AllRules(),
-		LagMax: b.Replica.LagTimeMax, ReserveBytes: b.Log.ReserveBytes, ProducerExpiry: b.ProducerIDExpiration,
-		Damaged: s.damage.report, Failed: s.logFailed,
+		LagMax: b.Replica.LagTimeMax, ReserveBytes: b.Log.ReserveBytes,
+		ProducerExpiry: func() time.Duration { return s.settings.broker().ProducerIDExpiration },
+		Damaged:        s.damage.report, Failed: s.logFailed,
 		Settings: s.settings.topic, Alter: s.alter, OnChange: s.rolesChanged, Each: concurrently(int(b.Log.RecoveryThreads)),
 		EachSync: concurrently(syncsAtOnce),
 	}
@@ -194,6 +196,7 @@ func groupConfig(g config.Group) coordinator.Config {
 	c.Group.InitialRebalanceDelay, c.Group.MaxSize = g.InitialRebalanceDelay, int(g.MaxSize)
 	c.Group.MaxMetadataBytes, c.Group.Retention = int(g.MaxMetadataBytes), g.Retention
 	c.CommitTimeout, c.RetentionCheckInterval, c.LoadBufferBytes = g.CommitTimeout, g.RetentionCheck, int(g.LoadBufferBytes)
+	c.Codec = record.Codec(g.TopicCompression)
 	return c
 }
 

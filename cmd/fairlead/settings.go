@@ -51,7 +51,7 @@ func rangeText(d *config.Def) string {
 
 func marks(d *config.Def, scope string) string {
 	var m []string
-	if scope == "broker" && d.Update != config.ReadOnly {
+	if scope == "broker" && d.Dynamic() != config.ReadOnly {
 		m = append(m, "dynamic")
 	}
 	if d.Meaning == config.Ignored {
