@@ -100,9 +100,9 @@ func TestNoQuorumIsNoLeaveToStop(t *testing.T) {
 	s := startBrokers(t, 1)[0]
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // as if nobody answered in time
-	s.controller.self = 9
-	defer func() { s.controller.self = s.node }()
-	if v := s.safeToStop(ctx, []kafka.NodeID{5}); v.Safe || v.Total != 1 || v.Blocks[0].Effect != adminapi.LosesQuorum {
+	elsewhere := *s.controller // the broker goes on with its own
+	elsewhere.self, elsewhere.peers = 9, &peers{closed: true}
+	if v := (&Server{images: s.images, controller: &elsewhere}).safeToStop(ctx, []kafka.NodeID{5}); v.Safe || v.Total != 1 || v.Blocks[0].Effect != adminapi.LosesQuorum {
 		t.Errorf("%+v", v)
 	}
 }

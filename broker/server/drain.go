@@ -15,13 +15,16 @@ func (s *Server) Hurry() { s.hurry() }
 // follows: what it has then is what it comes back with. It sends no more heartbeats, so one that drains for longer than its session is fenced.
 func (s *Server) drain(lonely <-chan struct{}, failed <-chan error) error {
 	limit := s.settings.broker().Quorum.DrainTime
+	if limit == 0 || !s.drainHelps() {
+		return nil
+	}
+	s.log.Info("draining: clients are told of the new leaders", "limit", limit.String())
+	s.clients.Drain()
 	end := time.NewTimer(limit)
 	defer end.Stop()
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
-	s.clients.Drain()
-	s.log.Info("draining: clients are told of the new leaders", "limit", limit.String())
-	for limit > 0 && s.drainHelps() {
+	for s.drainHelps() {
 		select {
 		case <-look.C:
 		case <-end.C:
