@@ -80,7 +80,7 @@ kube-down: ## end it and remove all that it made
 	hack/kube/kube down
 
 e2e: kube ## end-to-end tests on the local Kubernetes: E2E= gives flags of go test
-	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/... -count=1 -timeout 60m -v $(E2E)
+	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/... -count=1 -p 1 -timeout 60m -v $(E2E)
 
 bench: build ## side by side with Apache Kafka; BENCH= gives flags
 	$(GO) run ./test/bench -fairlead $(CURDIR)/hack/cluster $(if $(KAFKA),-kafka $(KAFKA)) $(BENCH)
