@@ -10,4 +10,5 @@
 //	fairlead.io/pod-keys           pods               the labels and annotations that are there by spec.podTemplate
 //	fairlead.io/rack               pods               the broker's rack, put on when the pod is on a node
 //	fairlead.io/live-settings      the ConfigMap      the settings that are altered in the running brokers, and must be taken back with the spec
+//	fairlead.io/quorum             claims             whose data is on the volume, for a Cluster that is made again over kept volumes
 package desired

@@ -12,6 +12,7 @@ const (
 	PodKeysAnnotation      = "fairlead.io/pod-keys"
 	RackAnnotation         = "fairlead.io/rack"
 	LiveSettingsAnnotation = "fairlead.io/live-settings"
+	QuorumAnnotation       = "fairlead.io/quorum"
 )
 
 // Ports of every broker, beside those of the Cluster's listeners.

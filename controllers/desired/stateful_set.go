@@ -40,7 +40,9 @@ func (c Cluster) StatefulSet() *appsv1.StatefulSet {
 func (c Cluster) claim() corev1.PersistentVolumeClaim {
 	mode := corev1.PersistentVolumeFilesystem
 	return corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: claimTemplate, Labels: labels(c.Name)},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: claimTemplate, Labels: labels(c.Name), Annotations: map[string]string{QuorumAnnotation: quorumText(c.Quorum)},
+		},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			VolumeMode:       &mode,

@@ -1,0 +1,22 @@
+package desired
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestAClaimKnowsItsQuorum(t *testing.T) {
+	claim := full().StatefulSet().Spec.VolumeClaimTemplates[0]
+	q, ok := ClaimQuorum(&claim)
+	if !ok || q.ClusterID != full().Quorum.ClusterID || q.Brokers != 3 || len(q.Voters) != 3 || q.Voters[2].ID != 2 || !q.Formed {
+		t.Errorf("%+v %v", q, ok)
+	}
+	for _, bad := range []string{"", "a", "a 3", "a x 0", "a 3 0,x", " 3 0", "a 3 0 b"} {
+		c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{QuorumAnnotation: bad}}}
+		if q, ok := ClaimQuorum(c); ok {
+			t.Errorf("%q: %+v", bad, q)
+		}
+	}
+}
