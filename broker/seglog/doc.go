@@ -10,8 +10,9 @@
 // Flush, Retain, Compact, Close) with the lock of its partition. A compaction takes long, so it is also there in parts:
 // StartCompaction, then Clean without the lock and Commit with it in turns, then Compaction.Close; see compact.go. A pass
 // ends before its log is closed. Nothing below the bound of a pass (the last stable offset) may be truncated later, as
-// nothing below the high watermark ever is. Reads (Read, OffsetForTimestamp,
-// MaxTimestamp, AbortedTransactions, StartOffset, EndOffset, Size, ...) may run beside them and beside each other.
+// nothing below the high watermark ever is. A flush is there in parts likewise: see PendingFlush. Reads (Read,
+// OffsetForTimestamp, MaxTimestamp, AbortedTransactions, StartOffset, EndOffset, Size, ...) may run beside them and beside
+// each other.
 // Epochs and Producers are views of state that changes with Append: use them under the partition's lock.
 //
 // # Files of a partition

@@ -29,14 +29,8 @@ func (l *Log) flush(grown int64) error {
 	if l.end == l.flushed && !l.namesDirty && grown > 0 {
 		return nil
 	}
-	// Bytes without a name are durable for nobody.
-	if _, err := l.fs.Stat(segmentName(l.dir, l.active().base, suffixes[logFile])); err != nil {
+	if err := l.readyToFlush(); err != nil {
 		return err
-	}
-	if l.unproven {
-		if err := l.writeAgain(); err != nil {
-			return err
-		}
 	}
 	var toSeal []*segment
 	for i := l.unsynced; i < len(l.segs); i++ {
@@ -72,6 +66,18 @@ func (l *Log) flush(grown int64) error {
 	l.mu.Lock()
 	l.flushed = l.end
 	l.mu.Unlock()
+	return nil
+}
+
+// readyToFlush sees to it that an fsync says what it seems to say.
+func (l *Log) readyToFlush() error {
+	// Bytes without a name are durable for nobody.
+	if _, err := l.fs.Stat(segmentName(l.dir, l.active().base, suffixes[logFile])); err != nil {
+		return err
+	}
+	if l.unproven {
+		return l.writeAgain()
+	}
 	return nil
 }
 
@@ -129,10 +135,21 @@ func (l *Log) syncFile(s *segment, k fileKind) error {
 		return err
 	}
 	defer l.files.release(h)
-	if err := h.file.Sync(); err != nil {
-		return &vfs.SyncError{Err: fmt.Errorf("%s: %w", segmentName(l.dir, s.base, suffixes[k]), err)}
+	return l.syncHandle(h, s, k)
+}
+
+// syncHandle is where an fsync vouches for batches and indexes. The kernel tells of an error once: without the lock, a second
+// fsync beside the one that fails would pass, and vouch for what is lost.
+func (l *Log) syncHandle(h *handle, s *segment, k fileKind) error {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	if l.syncFailed != nil {
+		return l.syncFailed
 	}
-	return nil
+	if err := h.file.Sync(); err != nil {
+		l.syncFailed = &vfs.SyncError{Err: fmt.Errorf("%s: %w", segmentName(l.dir, s.base, suffixes[k]), err)}
+	}
+	return l.syncFailed
 }
 
 // Close flushes, seals every segment, writes the producers' snapshot and closes the files, so that the next Open with

@@ -26,6 +26,9 @@ type Log struct {
 	loadMu  sync.Mutex
 	rebuilt atomic.Int64 // segments whose indexes were made anew since the open
 
+	syncMu     sync.Mutex // one fsync of a segment's file at a time; comes after loadMu, and is never held with mu
+	syncFailed error      // guarded by syncMu: an fsync failed, and none is tried again
+
 	// The writer's; not for readers:
 	journal     *journal
 	epochs      leaderepoch.History
@@ -38,6 +41,7 @@ type Log struct {
 	tailDirty   bool           // the active segment's file may be longer than its size
 	unproven    bool           // what is not flushed must be written again before an fsync vouches for it: see again.go
 	unsynced    int            // segs[unsynced:] hold batches that are not durable
+	cuts        uint64         // truncations so far: see PendingFlush
 	failed      error          // every later change is refused with it
 	closed      bool
 	compaction  compactionState

@@ -91,6 +91,9 @@ type world struct {
 	epoch kafka.LeaderEpoch
 	n     int
 	trace []string
+
+	flush  *PendingFlush // begun and not committed
+	synced bool
 }
 
 func (w *world) fatalf(format string, args ...any) {
@@ -245,9 +248,11 @@ func (w *world) step() {
 	switch {
 	case op < 45:
 		w.append()
-	case op < 55:
+	case op < 49:
 		w.must(w.l.Flush())
 		w.m.durable = w.m.end
+	case op < 55:
+		w.flushBeside()
 	case op < 58:
 		w.m.checkpoint = w.l.RecoveryPoint()
 	case op < 63:
@@ -275,6 +280,7 @@ func (w *world) step() {
 		w.must(w.l.TruncateFullyTo(off))
 		w.m = model{start: off, end: off, durable: off, durableStart: off, checkpoint: w.m.checkpoint}
 	case op < 80:
+		w.dropFlush()
 		w.must(w.l.Close())
 		w.m.durable, w.m.checkpoint = w.m.end, w.l.RecoveryPoint()
 		if w.rnd.IntN(2) == 0 {
@@ -284,6 +290,7 @@ func (w *world) step() {
 		w.damage()
 		w.openDamaged()
 	case op < 90:
+		w.dropFlush()
 		w.l.forgetFiles()
 		if w.rnd.IntN(2) == 0 { // otherwise only the process dies, and leaves everything
 			w.fs.Crash()
@@ -302,6 +309,35 @@ func (w *world) step() {
 		w.fs.SetQuota(-1)
 	default:
 		w.check()
+	}
+}
+
+// flushBeside takes the next step of a flush that has other operations between its steps.
+func (w *world) flushBeside() {
+	switch {
+	case w.flush == nil:
+		var err error
+		w.flush, err = w.l.BeginFlush()
+		w.must(err)
+		if w.flush == nil {
+			w.m.durable = w.m.end
+		}
+		w.synced = false
+	case !w.synced:
+		w.flush.Sync()
+		w.synced = true
+	default:
+		w.must(w.l.CommitFlush(w.flush))
+		w.m.durable = max(w.m.durable, w.l.RecoveryPoint())
+		w.flush = nil
+	}
+}
+
+// dropFlush forgets it: the process dies, or closes the log.
+func (w *world) dropFlush() {
+	if w.flush != nil {
+		w.flush.release()
+		w.flush = nil
 	}
 }
 
@@ -327,6 +363,7 @@ func runWorld(t testing.TB, seed uint64, steps int) {
 		w.step()
 	}
 	w.check()
+	w.dropFlush()
 	w.must(w.l.Close())
 	if n := w.files.Open(); n != 0 {
 		w.fatalf("%d files are open after Close", n)

@@ -33,6 +33,7 @@ func (l *Log) TruncateTo(off kafka.Offset) error {
 
 // truncateTo cuts from the end. A crash at any point leaves a log that ends somewhere between off and the old end.
 func (l *Log) truncateTo(off kafka.Offset) error {
+	l.cuts++
 	i := len(l.segs) - 1
 	for l.segs[i].base >= off {
 		i--
@@ -256,6 +257,7 @@ func (l *Log) TruncateFullyTo(off kafka.Offset) error {
 }
 
 func (l *Log) reset(off kafka.Offset, now kafka.Timestamp) error {
+	l.cuts++
 	if err := l.journal.append(appendMark(nil, kindReset, off)); err != nil {
 		return err
 	}
