@@ -102,7 +102,7 @@ func (p *Partition) compactable(now kafka.Elapsed, wall kafka.Timestamp) (candid
 		return candidate{}, nil
 	}
 	if segments := p.log.Segments(); p.log.RecoveryPoint() < segments[len(segments)-1].Base {
-		p.flushOld(now)
+		p.flush(now)
 	}
 	settings := p.settings.Load()
 	p.mu.Lock()

@@ -15,8 +15,15 @@ import (
 // TestConcurrentUse has producers, a follower, readers, watchers and the manager's loops at one partition at once; it is
 // for the race detector. Each producer's answers come in the order of its calls.
 func TestConcurrentUse(t *testing.T) {
+	for _, messages := range []string{"9223372036854775807", "1", "3"} {
+		t.Run("flush.messages="+messages, func(t *testing.T) { useConcurrently(t, messages) })
+	}
+}
+
+func useConcurrently(t *testing.T, flushMessages string) {
 	c := newCluster(t, 2, nil)
 	c.topic(0, 1)
+	c.set("flush.messages", flushMessages)
 	leader, follower := c.brokers[0], c.brokers[1]
 	begin := time.Now()
 	clock := func() (kafka.Elapsed, kafka.Timestamp) {

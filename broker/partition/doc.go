@@ -14,10 +14,12 @@
 //
 // # Order of effects in one partition
 //
-//  1. the log is truncated; 2. batches are appended; 3. the log is flushed as far as flush.messages demands;
+//  1. the log is truncated; 2. batches are appended; 3. a flush is asked for as far as flush.messages demands;
 //  4. the high watermark moves; 5. watchers are notified; 6. the ISR change is queued; 7. waiting produces complete.
 //
-// Steps 1 to 5 happen under the partition's mutex, 6 and 7 after it was released. A callback given to Produce or
+// Steps 1 to 5 happen under the partition's mutex, 6 and 7 after it was released. The flush waits for the disk without the mutex, a
+// leader's in [Manager.Flush], which takes all that was appended meanwhile with the next fsync, a follower's in TakeAnswer, since
+// its next fetch tells the leader; its end is an event of its own, with steps 4 to 7. A callback given to Produce or
 // DeleteRecords is called exactly once, possibly before the call returns, with no lock of this package held.
 // Answers to the produces of one partition that got into the log come in the order in which they completed, one at a
 // time. [Watcher.PartitionReady] is called with the mutex held: it may take locks of its own, never call back.

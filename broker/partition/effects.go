@@ -7,6 +7,7 @@ import (
 
 // after is what is left to do when the partition's mutex was released: answers, and the sending of ISR changes.
 type after struct {
+	flush   *Partition // a follower whose log must be flushed before it fetches again
 	give    *Partition // whose outbox this goroutine must empty
 	deletes []finishedDelete
 	alter   *host // that has something to send
@@ -20,6 +21,9 @@ type finished struct {
 
 // run calls back. No lock is held.
 func (a *after) run() {
+	if a.flush != nil {
+		a.flush.askFlush()
+	}
 	if a.alter != nil {
 		a.alter.sendAlters()
 	}
@@ -66,9 +70,6 @@ func (p *Partition) carryOut(now kafka.Elapsed) after {
 	if r.StartEpoch {
 		p.startEpoch()
 	}
-	if r.Flush {
-		p.flushWanted(now)
-	}
 	if r.Watermark {
 		p.publish(p.machine.HighWatermark())
 	}
@@ -77,6 +78,13 @@ func (p *Partition) carryOut(now kafka.Elapsed) after {
 		p.tellNews(numWatchKinds)
 	}
 	var a after
+	switch {
+	case !r.Flush:
+	case p.machine.Role() == replica.Follower:
+		a.flush = p
+	default:
+		p.host.addFlush(p)
+	}
 	if r.Alter != nil {
 		p.host.propose(p, r.Alter)
 		a.alter = p.host

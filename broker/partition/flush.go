@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
-	"github.com/fairlead-io/fairlead/broker/replica"
 )
 
 // noteUnflushed remembers since when flush.ms counts. p.mu is held.
@@ -28,27 +27,56 @@ func (p *Partition) flushAt() (at kafka.Elapsed, ok bool) {
 	return p.dirtySince.Add(time.Duration(ms) * time.Millisecond), true
 }
 
-// flushWanted is the machine's wish: what is appended shall be on the disk before it counts. A leader's flush is left to
-// Manager.Flush, so that one fsync serves all that was appended since the last; a follower's must be over before its
-// next fetch, which is how the leader learns of it.
-func (p *Partition) flushWanted(now kafka.Elapsed) {
-	if p.machine.Role() == replica.Follower {
-		p.flush(now)
-		return
-	}
+// askFlush asks for a flush of this partition by Manager.Flush.
+func (p *Partition) askFlush() {
+	p.mu.Lock()
 	p.host.addFlush(p)
+	p.mu.Unlock()
 }
 
-// flush makes the log durable up to its end and tells the machine. p.mu is held; the caller carries out.
+// flush makes the log durable up to its present end and tells the machine. While it waits for the disk appends and reads go on, so
+// that one fsync serves all that was appended since the last. No lock is held.
 func (p *Partition) flush(now kafka.Elapsed) {
-	end := p.log.EndOffset()
-	if err := p.log.Flush(); err != nil {
+	p.mu.Lock()
+	if p.closed || p.offline() {
+		p.mu.Unlock()
+		return
+	}
+	bytes := p.dirtyBytes
+	f, err := p.log.BeginFlush()
+	if f != nil {
+		p.mu.Unlock()
+		f.Sync()
+		p.mu.Lock()
+		err = p.log.CommitFlush(f)
+	}
+	if p.closed { // meanwhile: its end flushed what there was
+		if err != nil {
+			p.storageError("flush", err)
+		}
+		p.mu.Unlock()
+		return
+	}
+	p.flushed(bytes, err, now)
+	then := p.carryOut(now)
+	p.mu.Unlock()
+	then.run()
+}
+
+// flushed takes the end of a flush that began, at now, with so many unflushed bytes. p.mu is held.
+func (p *Partition) flushed(bytes int, err error, now kafka.Elapsed) {
+	if err != nil {
 		p.storageError("flush", err)
 		p.flushOwed = heals(err) // by a tick; else what waits for it would wait for the next append
 		return
 	}
-	p.dirtyBytes = 0
-	p.machine.StepFlushed(end, now)
+	point := p.log.RecoveryPoint()
+	if point == p.log.EndOffset() {
+		p.dirtyBytes = 0
+	} else {
+		p.dirtyBytes, p.dirtySince = max(0, p.dirtyBytes-bytes), now
+	}
+	p.machine.StepFlushed(point, now)
 }
 
 // Flush makes durable what partitions have asked for since the last call: the group commit of flush.messages. FlushWanted
@@ -61,14 +89,9 @@ func (m *Manager) Flush(now kafka.Elapsed) {
 	m.host.o.EachSync(len(due), func(i int) {
 		p := due[i]
 		p.mu.Lock()
-		p.marks.flush = false
-		var then after
-		if !p.closed {
-			p.flush(now)
-			then = p.carryOut(now)
-		}
+		p.marks.flush = false // what comes from here on needs the next
 		p.mu.Unlock()
-		then.run()
+		p.flush(now)
 	})
 }
 

@@ -34,6 +34,10 @@ func (p *Partition) TakeAnswer(a replica.Answer) kafka.ErrorCode {
 	p.mu.Lock()
 	code, then := p.takeAnswer(a, whole)
 	p.mu.Unlock()
+	if then.flush != nil { // now: the next fetch is how the leader learns of it
+		then.flush = nil
+		p.flush(a.Now)
+	}
 	then.run()
 	if code == kafka.None && damaged {
 		return kafka.CorruptMessage

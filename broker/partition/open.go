@@ -169,7 +169,7 @@ func (m *Manager) openLog(tp kafka.TopicPartition, id kafka.TopicID, watermark k
 	}
 	p.settings.Store(settings)
 	p.machine = replica.New(h.o.Self, h.o.Rules, h.machineSettings(h.image.Load(), tp.Topic, 1, settings), replica.Log{
-		Start: log.StartOffset(), End: log.EndOffset(), Watermark: watermark,
+		Start: log.StartOffset(), End: log.EndOffset(), Flushed: log.RecoveryPoint(), Watermark: watermark,
 	})
 	p.hwSeen = p.machine.HighWatermark()
 	p.lsoSeen = p.lastStable()

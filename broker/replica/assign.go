@@ -35,6 +35,7 @@ func (m *Machine) StepAssign(a Assignment) {
 	default:
 		m.role = Follower
 	}
+	m.askFlush()
 	if m.role != Leader {
 		m.partitionEpoch = a.PartitionEpoch
 		m.stepDown(before, newEpoch)

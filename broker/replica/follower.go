@@ -15,9 +15,10 @@ type FetchPosition struct {
 	Unsettled   bool // LogStart will soon be higher: ask again
 }
 
-// FetchPosition is where a follower goes on. ok is false when it follows nobody.
+// FetchPosition is where a follower goes on. ok is false when it follows nobody, and until a flush that it owes is done: the
+// leader takes the position as what this replica counts for.
 func (m *Machine) FetchPosition(h *leaderepoch.History) (p FetchPosition, ok bool) {
-	if m.role != Follower {
+	if m.role != Follower || m.position() < m.end {
 		return FetchPosition{}, false
 	}
 	p = FetchPosition{
@@ -148,7 +149,10 @@ func (m *Machine) truncate(t Truncation) {
 			hw = t.To
 		}
 	}
-	m.end, m.flushed = t.To, min(m.flushed, t.To)
+	m.end = t.To
+	if m.flushed = min(m.flushed, t.To); t.Full {
+		m.flushed = t.To // nothing is there to be flushed
+	}
 	if hw != m.hw {
 		m.hw, m.ready.Watermark = hw, true
 	}

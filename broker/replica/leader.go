@@ -33,9 +33,10 @@ func (m *Machine) StepAppended(end kafka.Offset, now kafka.Elapsed) {
 	m.advance(now)
 }
 
-// StepFlushed tells that all below end is on the disk.
+// StepFlushed tells that all below end is on the disk. What was appended since the flush began may need another.
 func (m *Machine) StepFlushed(end kafka.Offset, now kafka.Elapsed) {
 	m.flushed = max(m.flushed, min(end, m.end))
+	m.askFlush()
 	m.advance(now)
 	m.completeOwn()
 }

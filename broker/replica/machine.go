@@ -82,9 +82,10 @@ type Settings struct {
 	AlterRetry    time.Duration // between tries of an ISR change that failed for a while
 }
 
-// Log is what the log holds when the machine begins. Watermark is the checkpointed one, and may be anything.
+// Log is what the log holds when the machine begins. All below Flushed is on the disk. Watermark is the checkpointed one, and
+// may be anything.
 type Log struct {
-	Start, End, Watermark kafka.Offset
+	Start, End, Flushed, Watermark kafka.Offset
 }
 
 // New is the machine of a replica that has no role yet. The watermark is clamped to the log (rule 10): a checkpoint may
@@ -93,7 +94,7 @@ func New(self kafka.NodeID, rules Rules, s Settings, l Log) *Machine {
 	return &Machine{
 		self: self, rules: rules, limit: s,
 		leader: kafka.NoNode, leaderEpoch: kafka.NoLeaderEpoch, partitionEpoch: -1,
-		start: l.Start, end: l.End, flushed: l.End, hw: min(max(l.Watermark, l.Start), l.End),
+		start: l.Start, end: l.End, flushed: min(l.Flushed, l.End), hw: min(max(l.Watermark, l.Start), l.End),
 		epochStart: kafka.NoOffset, nextAlter: never, selfEpoch: kafka.NoBrokerEpoch,
 		ready: Ready{AdvanceStart: kafka.NoOffset, EarlyWatermark: kafka.NoOffset},
 	}
@@ -147,6 +148,7 @@ func (m *Machine) minISR() int { return min(m.limit.MinISR, m.replicas) }
 // StepSettings takes new settings. A smaller min.insync.replicas may let the watermark move.
 func (m *Machine) StepSettings(s Settings, now kafka.Elapsed) {
 	m.limit = s
+	m.askFlush()
 	m.advance(now)
 	m.completeOwn()
 }

@@ -19,13 +19,14 @@ var rewrite = flag.Bool("rewrite", false, "write what happened into the transcri
 // TestTranscripts plays testdata/*.txt: a command on a line, "----", and the state and the effects after it. Commands of
 // broker 1, arguments as name=value:
 //
-//	new start end hw min            a replica with a log; min is min.insync.replicas
+//	new start end hw min [flushed]  a replica with a log; min is min.insync.replicas; flushed is all unless said
 //	assign leader le pe isr [replicas]   an image
 //	broker id epoch [fenced]        what the image says of another broker
 //	produce to [acks]               append up to an offset, and wait
 //	fetch id end [epoch]            a follower's fetch
 //	altered ticket [code] [pe isr]  the controller's answer
 //	flushed end; flush messages     flush.messages
+//	asks                            what a follower would ask its leader for
 //	answer end hw [start]           a follower took its leader's answer
 //	batch epoch; follows le         may a follower append a batch of an epoch, does an answer of a leader epoch concern it
 //	diverged epoch end [hw]; outofrange start
@@ -120,6 +121,7 @@ func (c *script1) do(line string) string {
 		c.limits = Settings{MinISR: int(a.num("min", 1)), LagMax: 30 * time.Second, AlterRetry: time.Second}
 		c.m = New(1, c.rules, c.limits, Log{
 			Start: kafka.Offset(a.num("start", 0)), End: kafka.Offset(a.num("end", 0)), Watermark: kafka.Offset(a.num("hw", 0)),
+			Flushed: kafka.Offset(a.num("flushed", a.num("end", 0))),
 		})
 	case "assign":
 		replicas := []kafka.NodeID{1, 2, 3}
@@ -173,6 +175,11 @@ func (c *script1) do(line string) string {
 		c.m.StepReplicated(Replicated{
 			End: end, LeaderStart: kafka.Offset(a.num("start", 0)), LeaderWatermark: kafka.Offset(a.num("hw", 0)), Empty: end == c.m.end,
 		})
+	case "asks":
+		note = "nothing\n"
+		if pos, ok := c.m.FetchPosition(&c.h); ok {
+			note = fmt.Sprintf("from %d\n", pos.From)
+		}
 	case "batch":
 		note = fmt.Sprintf("accepted %v\n", c.m.AcceptsEpoch(kafka.LeaderEpoch(a.num("epoch", 0))))
 	case "follows":
