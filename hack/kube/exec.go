@@ -26,14 +26,6 @@ func kubectl(l layout, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-func clusterEnvironment(l layout) []string {
-	env := os.Environ()
-	for _, v := range l.environment() {
-		env = append(env, v.name+"="+v.value)
-	}
-	return env
-}
-
 // passthrough runs a command in the fabric, in a mount namespace of its own where /etc/resolv.conf names the cluster's
 // DNS, so that any client finds brokers by the names that they advertise. It finds the way back to the namespaces of
 // this process, which lives as long as the command, by hostVariable.

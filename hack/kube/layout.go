@@ -48,34 +48,6 @@ func (l layout) pki(name string) string { return l.run("pki", name) }
 func (l layout) log(name string) string { return l.run("log", name+".log") }
 func (l layout) kubeconfig() string     { return l.pki("admin.kubeconfig") }
 
-type variable struct{ name, value string }
-
-// environment is what a process needs that talks to the cluster.
-func (l layout) environment() []variable {
-	return []variable{
-		{"KUBECONFIG", l.kubeconfig()},
-		{"KUBECACHEDIR", l.run("kubecache")},
-		{"HELM_CACHE_HOME", l.run("helm", "cache")},
-		{"HELM_CONFIG_HOME", l.run("helm", "config")},
-		{"HELM_DATA_HOME", l.run("helm", "data")},
-		{"PATH", l.bin() + ":" + withoutFolder(os.Getenv("PATH"), l.bin())},
-		{"FAIRLEAD_KUBE", l.bin("kube")},
-		{"FAIRLEAD_KUBE_RUN", l.run()},
-		{"FAIRLEAD_KUBE_NETNS", namespacePath(fabric)},
-	}
-}
-
-// withoutFolder is a search path without one of its folders.
-func withoutFolder(path, folder string) string {
-	var kept []string
-	for _, f := range filepath.SplitList(path) {
-		if f != folder {
-			kept = append(kept, f)
-		}
-	}
-	return strings.Join(kept, ":")
-}
-
 // node is one node of the cluster; the first is 1.
 type node struct{ index int }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 )
 
@@ -60,19 +61,16 @@ func run(verb string, args []string) error {
 		fmt.Println(l.bin())
 		return nil
 	case "env":
-		for _, v := range l.environment() {
-			fmt.Printf("export %s=%q\n", v.name, v.value)
-		}
-		return nil
+		return printEnvironment(l)
 	}
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("%s: must be root: namespaces and mounts are made", verb)
 	}
 	switch verb {
 	case "up":
-		return up(l, args)
+		return alone(l, func() error { return up(l, args) })
 	case "down":
-		return down(l)
+		return alone(l, func() error { return down(l) })
 	case "node-init":
 		return nodeInit(l, args)
 	}
@@ -100,9 +98,9 @@ func runningVerb(l layout, verb string, args []string) error {
 	}
 	switch verb {
 	case "stop-node":
-		return stopNode(l, n)
+		return alone(l, func() error { return stopNode(l, n) })
 	case "start-node":
-		return startNodes(l, []node{n})
+		return alone(l, func() error { return startNodes(l, []node{n}) })
 	case "cut-node":
 		return cutNode(n)
 	case "heal-node":
@@ -111,6 +109,19 @@ func runningVerb(l layout, verb string, args []string) error {
 		return inNode(l, n, args[1:])
 	}
 	return fmt.Errorf("%s: unknown verb; kube help", verb)
+}
+
+// alone does what starts or ends processes while nobody else does.
+func alone(l layout, f func() error) error {
+	if err := os.MkdirAll(l.cache, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Join(l.cache, "run.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return f()
 }
 
 // nodeCount is the number of nodes that `up` is asked for.

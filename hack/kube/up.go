@@ -75,6 +75,9 @@ func startControlPlane(l layout) error {
 	if err := os.WriteFile(l.run("resolv.conf"), []byte("nameserver "+fabricAddress+"\nsearch svc.cluster.local cluster.local\n"), 0o644); err != nil {
 		return err
 	}
+	if err := writeWrappers(l); err != nil {
+		return err
+	}
 	if err := makePauseImage(l); err != nil {
 		return err
 	}
