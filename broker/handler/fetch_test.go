@@ -2,6 +2,7 @@ package handler
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/broker/conn"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
+	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/record"
+	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
 // fetchFrom is a fetch of partition 0 of topics that does not wait.
@@ -263,6 +266,14 @@ func TestLongPollWakes(t *testing.T) {
 		{"by a produce", func(w *world) { w.write("t", "a"); w.follow("t", 1) }, kafka.None, true},
 		{"by a change of leadership", func(w *world) { w.elect("t", other) }, kafka.NotLeaderOrFollower, false},
 		{"by a deletion", func(w *world) { w.apply(&metadata.RemoveTopic{ID: topicID("t")}) }, kafka.UnknownTopicOrPartition, false},
+		{"by a broker that fences itself", func(w *world) { w.manager.Fence() }, kafka.NotLeaderOrFollower, false},
+		{"by a directory that fails", func(w *world) {
+			w.fs.Inject(vfs.Fault{Op: vfs.OpWrite, Err: syscall.EIO})
+			p, _ := w.manager.Get(kafka.TopicPartition{Topic: "u"})
+			p.Produce(partition.ProduceRequest{Records: batch(w.t, record.BuilderOptions{}, "a"), Version: 11, LeaderEpoch: kafka.NoLeaderEpoch, Wall: w.Wall(), Now: w.Elapsed()},
+				func(partition.ProduceResult) {})
+			w.pass(partition.TickEvery)
+		}, kafka.KafkaStorageError, false},
 		{"at the end of its time", func(w *world) { w.pass(time.Minute) }, kafka.None, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -25,6 +25,7 @@ type Manager struct {
 
 	// Of the loops of run.go, one each; see there.
 	lastSpace    kafka.Elapsed
+	failureTold  bool // to watchers, that the directory is offline
 	recoverySeed maphash.Seed
 	recoverySum  uint64 // of the hashes of what was last written of each log
 	compactAfter map[*Partition]compactRetry
@@ -134,14 +135,26 @@ func (m *Manager) each() []*Partition {
 	return all
 }
 
-// Fence makes this broker serve nothing as a leader, and Unfence ends that: it has lost the quorum, and another broker
-// may lead what it led.
+// Fence makes this broker serve nothing as a leader, and tells all that watch; Unfence ends that: it has lost the quorum, and
+// another broker may lead what it led.
 func (m *Manager) Fence()   { m.fence(true) }
 func (m *Manager) Unfence() { m.fence(false) }
 
 func (m *Manager) fence(on bool) {
 	m.host.fenced.Store(on)
 	m.host.standing.Add(1)
+	if on {
+		m.notifyAll()
+	}
+}
+
+// notifyAll tells every watcher of every partition that it is not what it was.
+func (m *Manager) notifyAll() {
+	for _, p := range m.each() {
+		p.mu.Lock()
+		p.notifyAll()
+		p.mu.Unlock()
+	}
 }
 
 // Standing is a number that rises with what changes the answers of all partitions at once, of which no watch tells: fencing and

@@ -22,6 +22,10 @@ func (m *Manager) Tick(now kafka.Elapsed) {
 	h := m.host
 	last := kafka.Elapsed(h.now.Swap(int64(now)))
 	h.endFailed(now)
+	if h.offline() && !m.failureTold {
+		m.failureTold = true
+		m.notifyAll()
+	}
 	if now.Sub(m.lastSpace) >= spaceEvery {
 		m.lastSpace = now
 		h.checkSpace(now)
