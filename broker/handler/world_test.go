@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,7 +52,7 @@ type world struct {
 	settings config.Values // the broker's file; changed before requests
 	broker   config.Broker // settings, resolved by configure
 	images   imageStore
-	newest   *metadata.Image // see learn
+	newest   atomic.Pointer[metadata.Image] // what the quorum published last: the partitions follow it a little later
 	// controller answers what is forwarded.
 	controller fakeController
 
@@ -166,18 +167,13 @@ func (w *world) configure() {
 }
 
 // apply commits records: this broker follows them at once.
-func (w *world) apply(records ...metadata.Record) {
-	before := w.images.Current()
-	image, delta := before.Apply(before.Version()+1, records)
-	w.manager.Apply(image, &delta, w.Elapsed(), w.Wall())
-	w.images.publish(image)
-}
+func (w *world) apply(records ...metadata.Record) { w.learn(records...)() }
 
 // learn takes in an image that this broker's partitions have not followed yet; follow has them do it.
 func (w *world) learn(records ...metadata.Record) (follow func()) {
 	before := w.images.Current()
 	image, delta := before.Apply(before.Version()+1, records)
-	w.newest = image
+	w.newest.Store(image)
 	return func() {
 		w.manager.Apply(image, &delta, w.Elapsed(), w.Wall())
 		w.images.publish(image)
@@ -186,10 +182,11 @@ func (w *world) learn(records ...metadata.Record) (follow func()) {
 
 // newestImage is what was learnt last, or what was followed when nothing newer was.
 func (w *world) newestImage() *metadata.Image {
-	if followed := w.images.Current(); w.newest == nil || followed.Version() > w.newest.Version() {
+	newest := w.newest.Load()
+	if followed := w.images.Current(); newest == nil || followed.Version() > newest.Version() {
 		return followed
 	}
-	return w.newest
+	return newest
 }
 
 // topicID is the id of a topic of the tests.
