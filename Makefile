@@ -19,7 +19,7 @@ NODES    ?= 3
 GOLANGCI_VERSION := v2.15.0
 CONTROLLER_GEN_VERSION := v0.23.0
 
-.PHONY: help build image dev test race lint verify generate sim fuzz crash interop conformance bench kube kube-down e2e clean
+.PHONY: help build image dev test race lint verify generate sim fuzz crash interop conformance bench envtest kube kube-down e2e e2e-smoke clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -72,6 +72,9 @@ interop: build ## kcat, Kafka's own tools and franz-go's own tests against a clu
 conformance: build ## the conformance suite: storage, replication, protocol
 	hack/conformance
 
+envtest: ## tests of the operator against a real API server, without nodes
+	assets=$$(hack/kube/kube assets) && KUBEBUILDER_ASSETS=$$assets $(GO) test ./api/... ./controllers/... ./test/kubetest/... -count=1
+
 kube: image ## start a local Kubernetes of NODES nodes with the image; docs/local-kubernetes.md
 	hack/kube/kube up $(NODES)
 	hack/kube/kube load-image bin/fairlead-image.tar
@@ -81,6 +84,9 @@ kube-down: ## end it and remove all that it made
 
 e2e: kube ## end-to-end tests on the local Kubernetes: E2E= gives flags of go test
 	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/... -count=1 -p 1 -timeout 60m -v $(E2E)
+
+e2e-smoke: kube ## the part of them that shows that the image runs and that the harness works
+	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/kube -count=1 -timeout 15m -v
 
 bench: build ## side by side with Apache Kafka; BENCH= gives flags
 	$(GO) run ./test/bench -fairlead $(CURDIR)/hack/cluster $(if $(KAFKA),-kafka $(KAFKA)) $(BENCH)
