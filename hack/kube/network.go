@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,8 +111,12 @@ func removeNetworks() error {
 	}
 	// `ip netns add` has made this folder a mount of its own.
 	dir := filepath.Dir(namespacePath(fabric))
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		return nil // there is none, or it is somebody else's as well
+	left, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || len(left) > 0 {
+		return nil // it is somebody else's as well
+	}
+	if err != nil {
+		return err
 	}
 	if err := syscall.Unmount(dir, 0); err != nil && !errors.Is(err, syscall.EINVAL) {
 		return fmt.Errorf("unmount %s: %w", dir, err)
