@@ -68,6 +68,9 @@ func (c *compactionState) truncated(end kafka.Offset) {
 
 // Dirty tells what a pass could clean now. upTo is the last stable offset.
 func (l *Log) Dirty(now kafka.Timestamp, upTo kafka.Offset) (Dirtiness, error) {
+	if err := l.usable(); err != nil {
+		return Dirtiness{}, err
+	}
 	c := l.config()
 	d := Dirtiness{First: max(l.compaction.cleaned, l.segs[0].base), Oldest: kafka.NoTimestamp}
 	d.Next = d.First
@@ -115,9 +118,6 @@ type Compaction struct {
 
 // StartCompaction begins a pass, nil when there is nothing to clean. Close it in any case. Under the partition's lock.
 func (l *Log) StartCompaction(now kafka.Timestamp, upTo kafka.Offset, b CompactBounds) (*Compaction, error) {
-	if err := l.usable(); err != nil {
-		return nil, err
-	}
 	d, err := l.Dirty(now, upTo)
 	if err != nil || d.DirtyBytes == 0 {
 		return nil, err

@@ -158,8 +158,11 @@ func (l *Log) Close() error {
 	if l.closed {
 		return ErrClosed
 	}
-	err := l.usable()
-	if err == nil {
+	var err error
+	if l.interrupted == nil { // else the journal says what is left to do
+		err = l.usable()
+	}
+	if err == nil && len(l.segs) > 0 {
 		if err = l.closeClean(); err != nil {
 			err = l.fault("close log", err)
 		}

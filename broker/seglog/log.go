@@ -43,6 +43,7 @@ type Log struct {
 	unsynced    int            // segs[unsynced:] hold batches that are not durable
 	cuts        uint64         // truncations so far: see PendingFlush
 	failed      error          // every later change is refused with it
+	interrupted error          // of a TruncateFullyTo that left no segment: until it is done again, nothing else is
 	closed      bool
 	compaction  compactionState
 	startNoted  kafka.Offset // log start offset in the journal, NoOffset: none. Retention moves the start without noting it
@@ -156,6 +157,8 @@ func (l *Log) usable() error {
 		return ErrClosed
 	case l.failed != nil:
 		return l.failed
+	case l.interrupted != nil:
+		return l.interrupted
 	case l.directory != nil:
 		return l.directory.Offline()
 	}

@@ -13,6 +13,11 @@ import (
 // a batch. Slices that are out keep their bytes. At or below StartOffset it is TruncateFullyTo. Afterwards appends go on
 // at EndOffset; what was removed does not come back after a crash once an append behind it is durable.
 func (l *Log) TruncateTo(off kafka.Offset) error {
+	if l.interrupted != nil {
+		if err := l.TruncateFullyTo(l.start); err != nil {
+			return err
+		}
+	}
 	if err := l.usable(); err != nil {
 		return err
 	}
@@ -245,15 +250,21 @@ func (l *Log) afterCut(next kafka.Offset) error {
 }
 
 // TruncateFullyTo removes everything; the log is then empty and begins at off. After a crash in the middle the next Open
-// finishes it.
+// finishes it. After an error that heals the log may be without segments: then every other change is refused with that error.
 func (l *Log) TruncateFullyTo(off kafka.Offset) error {
+	l.interrupted = nil
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if err := l.reset(off, kafka.NoTimestamp); err != nil {
-		return l.fault("truncate fully", err)
+	err := l.reset(off, kafka.NoTimestamp)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = l.fault("truncate fully", err)
+	if len(l.segs) == 0 {
+		l.interrupted = err
+	}
+	return err
 }
 
 func (l *Log) reset(off kafka.Offset, now kafka.Timestamp) error {
