@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -159,4 +160,37 @@ func TestAFencedBrokerCoordinatesNothing(t *testing.T) {
 	want(t, "unfenced", b.fetched("g"), "COORDINATOR_LOAD_IN_PROGRESS")
 	b.load()
 	want(t, "loaded again", b.fetched("g"), "7")
+}
+
+// readHook is a log that calls a hook before each read.
+type readHook struct {
+	*memLog
+	hook func()
+}
+
+func (l *readHook) Read(from kafka.Offset, buf []byte) ([]byte, error) {
+	l.hook()
+	return l.memLog.Read(from, buf)
+}
+
+// A load that is under way when the broker loses the quorum must not end in an active shard: nobody could reach it with a heartbeat, and
+// the sessions of its members would end.
+func TestFenceDuringTheLastStepOfALoad(t *testing.T) {
+	b := newBench(t, 1)
+	log := &memLog{}
+	b.groups.Elected(0, 0, log)
+	member := b.member("g")
+	b.groups.Resigned(0, 0)
+
+	log.set(func() { log.epoch = 1 })
+	b.groups.Elected(0, 1, &readHook{log, b.groups.Fence})
+	b.load()
+	want(t, "state", b.groups.Facts()[0].State, "loading")
+	b.clock.add(10 * time.Minute)
+	b.groups.Tick()
+	b.groups.Unfence()
+	b.groups.shard(0).log.(*readHook).hook = func() {}
+	b.load()
+	hb := now[*kmsg.HeartbeatResponse](t, b.ask(heartbeatRequest("g", member, 1)))
+	want(t, "the member is still there", kafka.ErrorCode(hb.ErrorCode), kafka.None)
 }

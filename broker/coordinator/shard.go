@@ -124,6 +124,10 @@ func (s *shard) handle(e *event) {
 	case ticked:
 		s.tick(now)
 	case loaded:
+		if s.groups.fenced.Load() { // since the load began: no heartbeat would reach the shard, and sessions would end
+			s.beginLoad(now.Elapsed, kafka.CoordinatorLoadInProgress)
+			return
+		}
 		s.activate(now)
 	case dropped:
 		s.topicsGone.Store(false)
