@@ -52,12 +52,12 @@ func (p *pipes) dial() net.Conn {
 }
 
 // serve puts the handler behind a real edge whose released buffers are poisoned, and checks at the end that all came back.
-func (w *world) serve() (dial func() net.Conn, stop func()) {
+func (w *world) serve() (s *conn.Server, dial func() net.Conn, stop func()) {
 	l := &pipes{make(chan net.Conn), make(chan struct{})}
-	s := conn.NewServer(conn.Config{PoisonReleased: true}, w.h.APIs(), w.h)
+	s = conn.NewServer(conn.Config{PoisonReleased: true}, w.h.APIs(), w.h)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(conn.Listener{Listener: l, Name: "PLAINTEXT"}) }()
-	return l.dial, func() {
+	return s, l.dial, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = s.Shutdown(ctx) // clients that do not read are cut off
@@ -106,7 +106,7 @@ func TestRequestBytesLiveAsLongAsTheyAreNeeded(t *testing.T) {
 		w.topic("t", on(self, other))
 		w.topic("__consumer_offsets", on(self))
 		w.hostGroups()
-		dial, stop := w.serve()
+		_, dial, stop := w.serve()
 		c := dial()
 		produce := produceTo(9, -1, batch(t, record.BuilderOptions{}, "waits"), "t")
 		var all []byte
@@ -165,6 +165,33 @@ func TestRequestBytesLiveAsLongAsTheyAreNeeded(t *testing.T) {
 		synctest.Wait()
 		w.elect("t", kafka.NoNode) // produces end
 		w.groups.Close()           // joins end
+		stop()
+	})
+}
+
+// TestAJoinThatWaitsHoldsNoRequestBytes: it may wait for minutes, and there may be thousands. What the coordinator keeps of a request
+// is its own.
+func TestAJoinThatWaitsHoldsNoRequestBytes(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.topic("__consumer_offsets", on(self))
+		w.hostGroups()
+		s, dial, stop := w.serve()
+		c := dial()
+		req := join(0, "")
+		if _, err := c.Write(frame(1, req)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := s.Stats().InflightBytes; n != 0 {
+			t.Errorf("%d bytes are held", n)
+		}
+		w.pass(4 * time.Second)
+		joined := receive(t, c, req, 1).(*kmsg.JoinGroupResponse)
+		if joined.ErrorCode != 0 || len(joined.Members) != 1 || string(joined.Members[0].ProtocolMetadata) != "subscription" {
+			t.Errorf("%+v", joined)
+		}
+		_ = c.Close()
+		w.groups.Close()
 		stop()
 	})
 }

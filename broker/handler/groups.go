@@ -7,7 +7,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/broker/conn"
 	"github.com/fairlead-io/fairlead/broker/coordinator"
-	"github.com/fairlead-io/fairlead/broker/wire"
 )
 
 // The group APIs are answered by package coordinator, which says in its own files what each does:
@@ -15,8 +14,7 @@ import (
 //	OffsetCommit 2-10 · OffsetFetch 1-10 · JoinGroup 0-9 · Heartbeat 0-4 · LeaveGroup 0-5 · SyncGroup 0-5 ·
 //	DescribeGroups 0-6 · ListGroups 0-5 · DeleteGroups 0-3 · OffsetDelete 0
 func (h *Handler) group(c *call, req kmsg.Request) *conn.Reply {
-	reply := conn.Pending()
-	c.Retain() // subscriptions and assignments are views of the request's bytes
+	reply := conn.Pending() // it may take minutes: package coordinator keeps nothing of the request's bytes
 	asked, _ := req.(*kmsg.DescribeGroupsRequest)
 	h.Groups.Handle(req, caller(c), func(resp kmsg.Response) {
 		if described, ok := resp.(*kmsg.DescribeGroupsResponse); ok && asked != nil && asked.IncludeAuthorizedOperations {
@@ -24,10 +22,7 @@ func (h *Handler) group(c *call, req kmsg.Request) *conn.Reply {
 				described.Groups[i].AuthorizedOperations = groupOperations
 			}
 		}
-		// Encoded before the bytes go: answers may hold views of them.
-		frame := wire.AppendResponse(nil, c.Header, resp)
-		c.Release()
-		reply.CompleteFrame(frame)
+		c.complete(reply, resp)
 	})
 	return reply
 }
