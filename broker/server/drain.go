@@ -11,7 +11,7 @@ func (s *Server) Hurry() { s.hurry() }
 
 // drain goes on answering clients for a while when the leaderships are with others, so that who comes with metadata of before learns of the new
 // leader by an answer, and so that those who send clients here (the Services of Kubernetes) have noticed that this broker is not ready.
-// Meanwhile it leads nothing, is in no ISR, refuses every produce and every consumer's fetch as not being the leader, and still
+// Meanwhile it leads nothing, is in no ISR in which others are, refuses every produce and every consumer's fetch as not being the leader, and still
 // follows: what it has then is what it comes back with. It sends no more heartbeats, so one that drains for longer than its session is fenced.
 func (s *Server) drain(lonely <-chan struct{}, failed <-chan error) error {
 	limit := s.settings.broker().Quorum.DrainTime
