@@ -18,6 +18,25 @@ func New(k Kind, t Type, r Reason, message string) metav1.Condition {
 	return metav1.Condition{Type: string(t), Status: row.Status, Reason: string(r), Message: message}
 }
 
+// Add gives the list with another condition. Of two of one type the worse counts, by the table, with the messages of both.
+func Add(k Kind, list []metav1.Condition, c metav1.Condition) []metav1.Condition {
+	was := Get(list, Type(c.Type))
+	if was == nil {
+		return append(list, c)
+	}
+	_, i, _ := find(k, Type(c.Type), Reason(was.Reason))
+	_, j, _ := find(k, Type(c.Type), Reason(c.Reason))
+	worse, other := *was, c
+	if j < i {
+		worse, other = c, *was
+	}
+	if other.Message != "" && other.Message != worse.Message {
+		worse.Message = strings.TrimPrefix(worse.Message+"; "+other.Message, "; ")
+	}
+	*was = worse
+	return list
+}
+
 // Get finds a condition.
 func Get(list []metav1.Condition, t Type) *metav1.Condition {
 	for i := range list {

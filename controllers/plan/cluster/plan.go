@@ -20,7 +20,8 @@ type Plan struct {
 
 // How long until the next look.
 const (
-	Soon   = time.Millisecond // something was recorded, and is to be done with the next plan
-	Busy   = 3 * time.Second  // brokers are awaited, which Kubernetes does not watch
-	Steady = 30 * time.Second // nothing is going on: the brokers' health is looked at
+	Soon     = time.Millisecond // something was recorded, and is to be done with the next plan
+	Busy     = 3 * time.Second  // brokers are awaited, which Kubernetes does not watch
+	Watchful = 10 * time.Second // something is wrong that may end by itself
+	Steady   = 30 * time.Second // nothing is going on: the brokers' health is looked at
 )

@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
+)
+
+// patience is how many steps a change may take in these tests.
+const patience = 120
+
+// converged is a world in which a cluster of this size was made, and holds something.
+func converged(t *testing.T, brokers int32) *world {
+	t.Helper()
+	w := newWorld(t, brokers)
+	w.run(patience)
+	for id := range brokers {
+		w.replicas[id] = 5
+	}
+	w.run(patience)
+	w.log = nil
+	return w
+}
+
+func (w *world) reason(typ conditions.Type) conditions.Reason {
+	c := conditions.Get(w.c.Status.Conditions, typ)
+	if c == nil {
+		return ""
+	}
+	return conditions.Reason(c.Reason)
+}
+
+func (w *world) message(typ conditions.Type) string {
+	c := conditions.Get(w.c.Status.Conditions, typ)
+	if c == nil {
+		return ""
+	}
+	return c.Message
+}
+
+// restarts are the pods that were deleted, in order.
+func (w *world) restarts() []string {
+	var pods []string
+	for _, a := range w.log {
+		if name, ok := strings.CutPrefix(a, "delete pod "); ok {
+			name, _, _ = strings.Cut(name, ":")
+			pods = append(pods, name)
+		}
+	}
+	return pods
+}
+
+func (w *world) did(prefix string) bool {
+	return slices.ContainsFunc(w.log, func(a string) bool { return strings.HasPrefix(a, prefix) })
+}
+
+func TestC50AConvergedClusterGivesNothing(t *testing.T) {
+	for _, n := range []int32{1, 2, 3, 5} {
+		w := converged(t, n)
+		if w.reason(conditions.Ready) != conditions.AsWanted {
+			t.Errorf("%d brokers: %s", n, w.summary())
+		}
+		for range 3 {
+			w.tick()
+			if p := w.step(); !w.quiet(p) {
+				t.Errorf("%d brokers: %+v", n, p)
+			}
+		}
+	}
+}
+
+func TestTheQuorumIsFoundedOnceAndRecordedFirst(t *testing.T) {
+	for _, r := range []struct {
+		brokers int32
+		voters  int
+	}{{1, 1}, {2, 1}, {3, 3}, {4, 3}, {5, 5}, {9, 5}} {
+		w := newWorld(t, r.brokers)
+		p := w.step()
+		if q := p.Status.Quorum; q == nil || len(q.Voters) != r.voters || q.ClusterID != "fresh" || q.Formed || q.Brokers != r.brokers || len(p.Actions) != 0 || p.LookAgain != Soon {
+			t.Fatalf("%d brokers: %+v", r.brokers, p)
+		}
+		w.run(patience)
+		q := w.c.Status.Quorum
+		if !q.Formed || q.ClusterID != "fresh" || len(q.Voters) != r.voters {
+			t.Errorf("%d brokers: %+v", r.brokers, q)
+		}
+		if file := w.objects.ConfigMap.Data["cluster.properties"]; strings.Contains(file, "initial.voters") {
+			t.Errorf("a formed quorum could be founded again: %s", file)
+		}
+	}
+}
+
+func TestAClusterOverKeptVolumesIsTheOneThatItWas(t *testing.T) {
+	w := converged(t, 3)
+	kept := w.claims
+	again := newWorld(t, 1)
+	again.claims, again.replicas, again.registered = kept, w.replicas, w.registered
+	again.c.Status.Quorum = nil
+	p := again.step()
+	if q := p.Status.Quorum; q == nil || q.ClusterID != "fresh" || !q.Formed || len(q.Voters) != 3 || q.Brokers != 3 {
+		t.Fatalf("%+v", p.Status.Quorum)
+	}
+	for range patience {
+		again.step()
+	}
+	if *again.objects.StatefulSet.Spec.Replicas != 3 || again.reason(conditions.Progressing) != conditions.ScaleInBlocked {
+		t.Errorf("a smaller Cluster over volumes of a larger one: %s", again.summary())
+	}
+
+	for _, c := range kept {
+		c.Annotations["fairlead.io/quorum"] = "other 3 0,1,2"
+		break
+	}
+	mixed := newWorld(t, 3)
+	mixed.claims = kept
+	if p := mixed.step(); p.Status.Quorum != nil || mixed.reason(conditions.Progressing) != conditions.ApplyFailed {
+		t.Errorf("volumes of two clusters: %s", mixed.summary())
+	}
+}
+
+func TestNothingIsMadeOfADeletedCluster(t *testing.T) {
+	w := converged(t, 3)
+	s := w.snapshot()
+	s.Cluster.DeletionTimestamp = &s.Cluster.CreationTimestamp
+	s.Objects.StatefulSet = nil
+	if p := Compute(s); len(p.Actions) != 0 || p.LookAgain != 0 {
+		t.Errorf("%+v", p)
+	}
+	if ids := Candidates(s); ids != nil {
+		t.Error(ids)
+	}
+}
+
+func TestAPausedClusterIsLeftAsItIs(t *testing.T) {
+	w := converged(t, 3)
+	w.edit(func(s *v1alpha1.ClusterSpec) { s.Paused, s.Image, s.Replicas = true, "fairlead:2", 5 })
+	for range 20 {
+		w.step()
+	}
+	if len(w.log) != 0 || w.reason(conditions.Paused) != conditions.PausedByUser || w.c.Status.Operation != nil || w.c.Status.ObservedGeneration != w.c.Generation {
+		t.Errorf("%s", w.summary())
+	}
+	w.edit(func(s *v1alpha1.ClusterSpec) { s.Paused = false })
+	w.run(patience)
+	if len(w.pods) != 5 || len(w.restarts()) != 3 || w.reason(conditions.Paused) != "" {
+		t.Errorf("%s", w.summary())
+	}
+}

@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
+	"github.com/fairlead-io/fairlead/controllers/desired"
+)
+
+// founding decides once who founds the metadata quorum, and records it before anything is made that could do it. The record alone says who
+// the cluster is, so if volumes of an earlier Cluster of this name were kept, theirs is taken over: their data are this Cluster's again.
+func founding(t *turn) {
+	if q := t.status.Quorum; q != nil {
+		t.makeObjects = true
+		if !q.Formed && t.sawQuorum() {
+			q.Formed = true // the brokers' files follow the record, with the next plan
+			t.within(Soon)
+		}
+		return
+	}
+	kept, found, same := keptQuorum(t.s)
+	switch {
+	case !same:
+		t.find(conditions.Progressing, conditions.ApplyFailed, "the volumes that are there are of different clusters: delete the claims of those that are not wanted")
+		return
+	case !found:
+		kept = newQuorum(t.want.Replicas, t.s.Fresh)
+	}
+	t.want.Quorum = kept
+	if t.checkConfig() != nil {
+		return // the founders' settings become the cluster's: they are to be right
+	}
+	t.status.Quorum = kept.DeepCopy()
+	t.within(Soon)
+}
+
+// newQuorum has an odd number of founders, of which a majority is there while one broker, or two of five, are not.
+func newQuorum(brokers int32, ids Identities) v1alpha1.Quorum {
+	n := int32(1)
+	switch {
+	case brokers >= 5:
+		n = MaxVoters
+	case brokers >= 3:
+		n = 3
+	}
+	q := v1alpha1.Quorum{ClusterID: ids.ClusterID, Brokers: brokers}
+	for id := range n {
+		q.Voters = append(q.Voters, v1alpha1.Voter{ID: id, DirectoryID: ids.DirectoryIDs[id]})
+	}
+	return q
+}
+
+// sawQuorum tells whether a broker of this cluster follows a leader of the quorum.
+func (t *turn) sawQuorum() bool {
+	for _, b := range t.brokers {
+		if r, known := b.said.Get(); known && r.ClusterID == t.status.Quorum.ClusterID && (r.Ready || r.IsQuorumLeader || r.BrokerEpoch > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// keptQuorum is the quorum whose data is on the volumes that are there already. They may be of different ones.
+func keptQuorum(s Snapshot) (kept v1alpha1.Quorum, found, same bool) {
+	for i := range s.Claims {
+		if _, ours := desired.ClaimBroker(s.Cluster.Name, s.Claims[i].Name); !ours || s.Claims[i].DeletionTimestamp != nil {
+			continue
+		}
+		q, ok := desired.ClaimQuorum(&s.Claims[i])
+		if !ok {
+			continue
+		}
+		if found && q.ClusterID != kept.ClusterID {
+			return kept, true, false
+		}
+		kept, found = q, true
+	}
+	return kept, found, true
+}

@@ -1,0 +1,221 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/controllers/conditions"
+)
+
+// roll goes on with restarting one broker, which was recorded before.
+func (t *turn) roll(op *v1alpha1.Operation) {
+	t.within(Busy)
+	if op.Broker >= t.want.Replicas || int(op.Broker) >= len(t.brokers) {
+		t.status.Operation = nil
+		return
+	}
+	b := t.brokers[op.Broker]
+	switch {
+	case b.pod == nil || b.going():
+		// The StatefulSet makes the next one.
+	case string(b.pod.UID) == op.PodUID:
+		t.restart(b)
+	case b.outdated(t.hash()) || b.settled() || t.nextBroken() != nil || t.outage() && t.nextRestart() != nil:
+		// It is back; or there is something newer to restart it with; or it may be waiting for others that do not run, whose turn it is.
+		t.status.Operation = nil
+	}
+}
+
+// restart deletes the pod, if what was found when it was recorded still holds. If not, the record goes: nothing was done yet.
+func (t *turn) restart(b *broker) {
+	next := t.nextBroken()
+	if next == nil {
+		next = t.nextRestart()
+	}
+	if next == nil || next.id != b.id {
+		t.status.Operation = nil
+		return
+	}
+	why := t.rollReason(b)
+	t.do(DeletePod{b.name, b.pod.UID, why}, normal("RestartingBroker", "restarting broker %d: %s", b.id, why))
+}
+
+// hash is what pods are to be started with.
+func (t *turn) hash() string {
+	if t.restartHash == "" {
+		t.restartHash = t.want.RestartHash()
+	}
+	return t.restartHash
+}
+
+const startedOtherwise = "it was started with other settings or another pod spec than wanted"
+
+func (t *turn) rollReason(b *broker) string {
+	if b.state.down() {
+		return "it does not run (" + b.state.name + "), and " + startedOtherwise[len("it "):]
+	}
+	return startedOtherwise
+}
+
+// outdated are the brokers whose pods were started with something else than is wanted.
+func (t *turn) outdated() []*broker {
+	var list []*broker
+	for _, b := range t.brokers {
+		if b.id < t.want.Replicas && b.outdated(t.hash()) {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// nextBroken is a pod of an old revision whose process does not run. Nothing is lost with it, so nothing is asked.
+func (t *turn) nextBroken() *broker {
+	for _, b := range t.outdated() {
+		if b.state.down() {
+			return b
+		}
+	}
+	return nil
+}
+
+// rollable are the brokers of an old revision whose process runs, in the order in which they are restarted: those that are not ready
+// first, then by number, and the leader of the quorum only when it is the last of all.
+func (t *turn) rollable() []*broker {
+	var list []*broker
+	for _, b := range t.outdated() {
+		if b.state.kind == running {
+			list = append(list, b)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *broker) int { return order(a) - order(b) })
+	if n := len(list); n > 1 && order(list[n-1]) == leaderLast {
+		list = list[:n-1]
+	}
+	return list
+}
+
+// The order of restarts.
+const (
+	notServing = iota
+	serving
+	leaderLast
+)
+
+func order(b *broker) int {
+	r, _ := b.said.Get()
+	switch {
+	case r.IsQuorumLeader:
+		return leaderLast
+	case b.serves():
+		return serving
+	}
+	return notServing
+}
+
+// nextRestart is the first of them that may be stopped now.
+func (t *turn) nextRestart() *broker {
+	if t.obstacle() != "" {
+		return nil
+	}
+	list := t.rollable()
+	for _, b := range list {
+		if order(b) != notServing && order(list[0]) == notServing {
+			return nil // no second one is stopped while one is not ready
+		}
+		if v, known := t.s.Verdicts[b.id].Get(); known && v.Safe && slices.Equal(v.Brokers, []int32{b.id}) || !known && t.outage() {
+			return b
+		}
+	}
+	return nil
+}
+
+// outage tells whether it is certain that no broker serves anybody. Then nobody can be asked, and nothing is lost by a restart.
+func (t *turn) outage() bool {
+	return !slices.ContainsFunc(t.brokers, func(b *broker) bool { return !b.idle() })
+}
+
+// obstacle is what has to end before any broker that runs is stopped; empty if nothing has.
+func (t *turn) obstacle() string {
+	if t.outage() {
+		return ""
+	}
+	if b := t.failedCurrent(); b != nil {
+		return "pod " + b.name + " does not come back"
+	}
+	for _, b := range t.brokers {
+		switch r, known := b.said.Get(); {
+		case b.id >= t.want.Replicas:
+		case b.state.kind == lost: // what that means for others is in the verdicts
+		case b.pod != nil && !b.going() && known && r.Ready: // and whether it is in sync
+		case b.outdated(t.hash()) && b.state.kind == running && !b.serves(): // its own turn comes first
+		default:
+			state, message := t.stateOf(b)
+			if message != "" {
+				message = " (" + message + ")"
+			}
+			return fmt.Sprintf("broker %d is %s%s", b.id, state, message)
+		}
+	}
+	return ""
+}
+
+// failedCurrent is a pod that fails with what is wanted now: to restart others would make more of it.
+func (t *turn) failedCurrent() *broker {
+	for _, b := range t.brokers {
+		if b.id < t.want.Replicas && b.pod != nil && !b.going() && b.state.failing && !b.outdated(t.hash()) {
+			return b
+		}
+	}
+	return nil
+}
+
+// reportRoll says how far a roll is and what it waits for.
+func (t *turn) reportRoll() {
+	var left []string
+	for _, b := range t.outdated() {
+		left = append(left, fmt.Sprint(b.id))
+	}
+	op := t.status.Operation
+	rolling := op != nil && op.Type == v1alpha1.Roll
+	if len(left) == 0 && !rolling {
+		return
+	}
+	t.within(Busy)
+	if b := t.failedCurrent(); b != nil {
+		m := "broker " + fmt.Sprint(b.id) + " was restarted and does not come back"
+		if len(left) > 0 {
+			m += "; to restart: " + strings.Join(left, ", ")
+		}
+		t.find(conditions.Progressing, conditions.RollStopped, m)
+		return
+	}
+	var parts []string
+	if rolling {
+		parts = append(parts, fmt.Sprintf("restarting broker %d", op.Broker))
+	} else if why := t.obstacle(); why != "" {
+		parts = append(parts, "waiting: "+why)
+	} else {
+		parts = append(parts, t.vetoes()...)
+	}
+	if len(left) > 0 {
+		parts = append(parts, "to restart: "+strings.Join(left, ", "))
+	}
+	t.find(conditions.Progressing, conditions.Rolling, strings.Join(parts, "; "))
+}
+
+// vetoes are why none of the brokers may be stopped.
+func (t *turn) vetoes() []string {
+	var out []string
+	for _, b := range t.rollable() {
+		v, known := t.s.Verdicts[b.id].Get()
+		switch {
+		case !known:
+			out = append(out, fmt.Sprintf("waiting: whether broker %d may be stopped is not known: %s", b.id, t.s.Verdicts[b.id].Why()))
+		case !v.Safe:
+			out = append(out, "waiting: "+v.String())
+		}
+	}
+	return out
+}
