@@ -99,7 +99,7 @@ func ids(nodes ...kafka.NodeID) string {
 func TestNoQuorumIsNoLeaveToStop(t *testing.T) {
 	s := startBrokers(t, 1)[0]
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // as if nobody answered in time
+	cancel()                   // as if nobody answered in time
 	elsewhere := *s.controller // the broker goes on with its own
 	elsewhere.self, elsewhere.peers = 9, &peers{closed: true}
 	if v := (&Server{images: s.images, controller: &elsewhere}).safeToStop(ctx, []kafka.NodeID{5}); v.Safe || v.Total != 1 || v.Blocks[0].Effect != adminapi.LosesQuorum {
