@@ -87,11 +87,16 @@ func (l *Log) needsRoll(b record.Batch, now kafka.Timestamp) bool {
 	if s.idx.offsets.count() >= maxEntries || s.idx.times.count() >= maxTimes {
 		return true
 	}
+	return waited(s, b.MaxTimestamp(), now) > l.segmentMs(c)
+}
+
+// segmentMs is for how long a segment of this log takes batches.
+func (l *Log) segmentMs(c *Config) int64 {
 	most := c.SegmentMs
 	if c.Compact { // only a closed segment can be compacted
 		most = min(most, c.MaxCompactionLagMs)
 	}
-	return waited(s, b.MaxTimestamp(), now) > most-l.jitter(c)
+	return most - l.jitter(min(c.SegmentJitterMs, most))
 }
 
 // waited is for how long the segment has taken batches, in ms.
@@ -102,16 +107,16 @@ func waited(s *segment, batch, now kafka.Timestamp) int64 {
 	return int64(now - s.appended)
 }
 
-// jitter spreads the rolls of logs that were made at the same time; it depends on the log's name alone.
-func (l *Log) jitter(c *Config) int64 {
-	if c.SegmentJitterMs <= 0 {
+// jitter spreads the rolls of logs that were made at the same time, in [0, below); it depends on the log's name alone.
+func (l *Log) jitter(below int64) int64 {
+	if below <= 0 {
 		return 0
 	}
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(l.dir) {
 		h = (h ^ uint64(l.dir[i])) * 1099511628211
 	}
-	return int64(h % uint64(min(c.SegmentJitterMs, max(c.SegmentMs, 1))))
+	return int64(h % uint64(below))
 }
 
 // fits is how many bytes of whole batches go into the active segment, at least one batch.

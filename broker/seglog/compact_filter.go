@@ -2,6 +2,7 @@ package seglog
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -178,7 +179,7 @@ func (f *batchFilter) rebuild(h record.Header, b record.Batch, dropAll, keepEmpt
 	if horizon, ok := b.DeleteHorizon(); ok {
 		o.DeleteHorizon = horizon
 	} else if setHorizon {
-		o.DeleteHorizon = c.now + kafka.Timestamp(max(c.cfg.DeleteRetentionMs, 0))
+		o.DeleteHorizon = c.horizon()
 	}
 	f.builder.Reset(o)
 	if kept > 0 {
@@ -195,6 +196,15 @@ func (f *batchFilter) rebuild(h record.Header, b record.Batch, dropAll, keepEmpt
 	}
 	c.Report.RecordsAfter += int64(kept)
 	return f.builder.Build()
+}
+
+// horizon is when what this pass marks may go.
+func (c *Compaction) horizon() kafka.Timestamp {
+	retention := kafka.Timestamp(max(c.cfg.DeleteRetentionMs, 0))
+	if c.now > math.MaxInt64-retention {
+		return math.MaxInt64
+	}
+	return c.now + retention
 }
 
 // keeps tells whether a record of a batch that is not dropped stays.
