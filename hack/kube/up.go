@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,13 +97,16 @@ func startControlPlane(l layout) error {
 
 // startNodes starts the nodes that are not running, and waits until all are ready: with that condition and no taint left.
 func startNodes(l layout, nodes []node) error {
+	var wanted []readiness
 	for _, n := range nodes {
-		if _, alive := launched(l, n.process()); alive {
-			continue
+		w := readiness{node: n}
+		if _, alive := launched(l, n.process()); !alive {
+			w.since = time.Now().Truncate(time.Second) // the precision of what nodes say
+			if err := startNode(l, n); err != nil {
+				return fmt.Errorf("start node %s: %w", n.name(), err)
+			}
 		}
-		if err := startNode(l, n); err != nil {
-			return fmt.Errorf("start node %s: %w", n.name(), err)
-		}
+		wanted = append(wanted, w)
 	}
 	err := await(nodesLimit, func() error {
 		for _, n := range nodes {
@@ -116,50 +118,10 @@ func startNodes(l layout, nodes []node) error {
 		if err != nil {
 			return err
 		}
-		return nodesReady([]byte(text), nodes)
+		return nodesReady([]byte(text), wanted)
 	})
 	if err != nil {
 		return fmt.Errorf("wait for nodes: %w", err)
-	}
-	return nil
-}
-
-// nodesReady reads a list of nodes and says of the first that is not ready why.
-func nodesReady(list []byte, nodes []node) error {
-	var parsed struct {
-		Items []struct {
-			Metadata struct{ Name string }
-			Spec     struct{ Taints []struct{ Key string } }
-			Status   struct {
-				Conditions []struct{ Type, Status, Message string }
-			}
-		}
-	}
-	if err := json.Unmarshal(list, &parsed); err != nil {
-		return fmt.Errorf("read the list of nodes: %w", err)
-	}
-	why := map[string]error{}
-	for _, item := range parsed.Items {
-		err := errors.New("has no condition Ready")
-		for _, c := range item.Status.Conditions {
-			if c.Type == "Ready" && c.Status == "True" {
-				err = nil
-			} else if c.Type == "Ready" {
-				err = fmt.Errorf("is not ready: %s", c.Message)
-			}
-		}
-		if err == nil && len(item.Spec.Taints) > 0 {
-			err = fmt.Errorf("has the taint %s", item.Spec.Taints[0].Key)
-		}
-		why[item.Metadata.Name] = err
-	}
-	for _, n := range nodes {
-		if err, known := why[n.name()]; err != nil || !known {
-			if !known {
-				err = errors.New("has not registered")
-			}
-			return fmt.Errorf("node %s %w", n.name(), err)
-		}
 	}
 	return nil
 }
