@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,6 +48,27 @@ func TestAProduceDoesNotWaitLongerThanTheLimit(t *testing.T) {
 		}
 		if waited := time.Since(began); waited != catchUpLimit {
 			t.Errorf("waited %v, want the limit of %v", waited, catchUpLimit)
+		}
+	})
+}
+
+// However many partitions a request has, its connection waits no longer than for one.
+func TestAProduceToManyPartitionsWaitsOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var topics []string
+		var records []metadata.Record
+		for i := range 20 {
+			topics = append(topics, fmt.Sprint("t", i))
+			records = append(records, newTopic(topics[i], self)...)
+		}
+		w.learn(records...)
+		began := time.Now()
+		resp := w.send(produceTo(9, partition.AcksLeader, batch(t, record.BuilderOptions{}, "a"), topics...)).response().(*kmsg.ProduceResponse)
+		for _, topic := range resp.Topics {
+			w.code(topic.Topic, topic.Partitions[0].ErrorCode, kafka.NotLeaderOrFollower)
+		}
+		if waited := time.Since(began); waited != catchUpLimit || len(resp.Topics) != len(topics) {
+			t.Errorf("%d topics answered after %v, want %d after %v", len(resp.Topics), waited, len(topics), catchUpLimit)
 		}
 	})
 }

@@ -31,11 +31,12 @@ func (h *Handler) produce(c *call, r kmsg.Request) *conn.Reply {
 	// One more than there are partitions: the loop itself, so that nothing is sent before it is through.
 	p.left.Store(1)
 	now, wall := h.Clock.Elapsed(), h.Clock.Wall()
+	var patience time.Time
 	for i := range req.Topics {
 		for j := range req.Topics[i].Partitions {
 			asked := &req.Topics[i].Partitions[j]
 			p.left.Add(1)
-			h.produceTo(c, req, &req.Topics[i], asked, partition.ProduceRequest{
+			h.produceTo(c, &patience, req, &req.Topics[i], asked, partition.ProduceRequest{
 				Version: req.Version, Records: asked.Records, Acks: req.Acks, LeaderEpoch: kafka.NoLeaderEpoch,
 				Timeout: time.Duration(req.TimeoutMillis) * time.Millisecond, Wall: wall, Now: now,
 			}, func(result partition.ProduceResult) { p.set(i, j, result) })
@@ -46,7 +47,7 @@ func (h *Handler) produce(c *call, r kmsg.Request) *conn.Reply {
 }
 
 // produceTo hands one partition's records over, or refuses them.
-func (h *Handler) produceTo(c *call, req *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic, asked *kmsg.ProduceRequestTopicPartition, r partition.ProduceRequest, done func(partition.ProduceResult)) {
+func (h *Handler) produceTo(c *call, patience *time.Time, req *kmsg.ProduceRequest, t *kmsg.ProduceRequestTopic, asked *kmsg.ProduceRequestTopicPartition, r partition.ProduceRequest, done func(partition.ProduceResult)) {
 	refuse := func(code kafka.ErrorCode, message string) {
 		result := partition.ProduceResult{Code: code, Message: message, BaseOffset: kafka.NoOffset, LogStart: kafka.NoOffset,
 			LogAppendTime: kafka.NoTimestamp, Leader: partition.Leader{ID: kafka.NoNode, Epoch: kafka.NoLeaderEpoch}}
@@ -59,7 +60,7 @@ func (h *Handler) produceTo(c *call, req *kmsg.ProduceRequest, t *kmsg.ProduceRe
 		refuse(kafka.InvalidRequiredAcks, "")
 		return
 	}
-	h.catchUp(t.Topic, t.TopicID, asked.Partition)
+	h.catchUp(c, patience, t.Topic, t.TopicID, asked.Partition)
 	var target *partition.Partition
 	var code kafka.ErrorCode
 	if req.Version >= 13 {
