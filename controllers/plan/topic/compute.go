@@ -147,7 +147,7 @@ func planCreation(s Snapshot, r *report) Plan {
 	if n := s.Topic.Spec.ReplicationFactor; n != nil {
 		c.Replicas = *n
 	}
-	p := Plan{Actions: []Action{c}, LookAgain: soon(s)}
+	p := Plan{Actions: []Action{c}, LookAgain: soon(s), Begun: true}
 	if id := r.status.TopicID; id != "" {
 		p.Actions = append(p.Actions, Event{true, EventRecreated, "topic " + c.Topic + " (" + id + ") was deleted by other means: it is made again, empty"})
 	}
@@ -183,7 +183,7 @@ func planChanges(s Snapshot, r *report, found *Found) Plan {
 	if len(p.Actions) > 0 {
 		r.ready(conditions.Applying, "the topic is being brought in line with the spec")
 		r.replicated()
-		p.LookAgain = soon(s)
+		p.LookAgain, p.Begun = soon(s), true
 	} else {
 		p = planReplication(s, r, found)
 	}
@@ -215,4 +215,16 @@ func wasReady(t *v1alpha1.Topic) bool {
 func soon(s Snapshot) time.Duration {
 	const most = 5 // doublings, beyond Retry
 	return min(Soon<<min(s.Last.Unsettled, most), Retry)
+}
+
+// Asks tells whether a plan depends on what the cluster has: if not, nobody needs to be asked.
+func Asks(s Snapshot) bool {
+	if s.Cluster == nil || !s.Cluster.DeletionTimestamp.IsZero() {
+		return false
+	}
+	if s.Topic.DeletionTimestamp.IsZero() {
+		reason, _ := unfit(s)
+		return reason == ""
+	}
+	return slices.Contains(s.Topic.Finalizers, Finalizer) && !lets(s) && !s.Cluster.Spec.Paused
 }

@@ -434,3 +434,41 @@ Replicated=True InSync: every replica is in sync
 again in 45s
 `)
 }
+
+func TestNobodyIsAskedWhereThePlanDoesNotDependOnIt(t *testing.T) {
+	now := metav1.NewTime(start)
+	older := *world().Topic.DeepCopy()
+	older.Name = "a"
+	for what, r := range map[string]struct {
+		change []func(*Snapshot)
+		asks   bool
+	}{
+		"a Topic":                              {nil, true},
+		"of a paused Cluster":                  {[]func(*Snapshot){func(s *Snapshot) { s.Cluster.Spec.Paused = true }}, true},
+		"without a Cluster":                    {[]func(*Snapshot){func(s *Snapshot) { s.Cluster = nil }}, false},
+		"of a Cluster that goes":               {[]func(*Snapshot){func(s *Snapshot) { s.Cluster.DeletionTimestamp = &now }}, false},
+		"with a wrong name":                    {[]func(*Snapshot){func(s *Snapshot) { s.Topic.Spec.TopicName = "a b" }}, false},
+		"with an older rival":                  {[]func(*Snapshot){func(s *Snapshot) { s.Rivals = []v1alpha1.Topic{older} }}, false},
+		"that goes":                            {[]func(*Snapshot){deleted}, true},
+		"that goes, without the finalizer":     {[]func(*Snapshot){deleted, func(s *Snapshot) { s.Topic.Finalizers = nil }}, false},
+		"that goes, and leaves the topic":      {[]func(*Snapshot){deleted, func(s *Snapshot) { s.Topic.Spec.DeletionPolicy = v1alpha1.Retain }}, false},
+		"that goes, while Cluster is paused":   {[]func(*Snapshot){deleted, func(s *Snapshot) { s.Cluster.Spec.Paused = true }}, false},
+		"that goes, with an heir":              {[]func(*Snapshot){deleted, func(s *Snapshot) { s.Rivals = []v1alpha1.Topic{older} }}, false},
+		"that goes, as the rival and Cluster":  {[]func(*Snapshot){deleted, func(s *Snapshot) { s.Cluster.DeletionTimestamp = &now }}, false},
+		"that goes, with a name of no topic's": {[]func(*Snapshot){deleted, func(s *Snapshot) { s.Topic.Spec.TopicName = "a b" }}, false},
+	} {
+		s := world(r.change...)
+		if Asks(s) != r.asks {
+			t.Errorf("%s: asks %v", what, !r.asks)
+		}
+		plans := map[string]bool{}
+		for _, f := range []fact.Fact[*Found]{fact.Known[*Found](nil), fact.Known(exists(1, 1)), fact.Unknown[*Found]("refused")} {
+			s.Found = f
+			p := Compute(s)
+			plans[text(t, p)] = true
+		}
+		if (len(plans) > 1) != r.asks {
+			t.Errorf("%s: %d plans", what, len(plans))
+		}
+	}
+}

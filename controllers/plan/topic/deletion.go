@@ -14,13 +14,13 @@ func planDeletion(s Snapshot, r *report) Plan {
 		return Plan{Status: s.Topic.Status}
 	}
 	name := Name(s.Topic)
-	heir := heir(s)
-	internal := !kafka.ValidTopicName(name) || slices.Contains(internalTopics, name)
 	switch {
-	case s.Topic.Spec.DeletionPolicy != v1alpha1.Delete, s.Cluster == nil, !s.Cluster.DeletionTimestamp.IsZero(), internal:
-		return Plan{Actions: []Action{Release{}}, Status: s.Topic.Status}
-	case heir != "":
-		return Plan{Actions: []Action{Event{false, EventLeft, "topic " + name + " stays: Topic " + heir + " describes it, too"}, Release{}}, Status: s.Topic.Status}
+	case lets(s):
+		p := Plan{Actions: []Action{Release{}}, Status: s.Topic.Status}
+		if heir := heir(s); heir != "" {
+			p.Actions = []Action{Event{false, EventLeft, "topic " + name + " stays: Topic " + heir + " describes it, too"}, Release{}}
+		}
+		return p
 	case s.Cluster.Spec.Paused:
 		r.ready(conditions.ClusterPaused, "Cluster %s is paused: the topic is deleted when it goes on", s.Cluster.Name)
 		return Plan{Status: r.done(), LookAgain: Steady}
@@ -40,11 +40,20 @@ func planDeletion(s Snapshot, r *report) Plan {
 		del.ID = found.ID
 	}
 	r.ready(conditions.Deleting, "the topic is being deleted")
-	p := Plan{Actions: []Action{del, Event{false, EventDeleted, "topic " + name + " is deleted"}, Release{}}, Status: r.done(), LookAgain: soon(s)}
+	p := Plan{Actions: []Action{del, Event{false, EventDeleted, "topic " + name + " is deleted"}, Release{}}, Status: r.done(), LookAgain: soon(s), Begun: true}
 	if found == nil {
 		p.Actions = []Action{del, Release{}}
 	}
 	return hindered(s, r, p)
+}
+
+// lets tells whether a Topic that is being deleted is let go, whatever the cluster has.
+func lets(s Snapshot) bool {
+	name := Name(s.Topic)
+	return s.Topic.Spec.DeletionPolicy != v1alpha1.Delete ||
+		s.Cluster == nil || !s.Cluster.DeletionTimestamp.IsZero() ||
+		!kafka.ValidTopicName(name) || slices.Contains(internalTopics, name) ||
+		heir(s) != ""
 }
 
 // heir names another Topic that describes the topic and lives on.

@@ -22,7 +22,7 @@ func hindered(s Snapshot, r *report, p Plan) Plan {
 	default:
 		reason, message := explain(refusal)
 		r.ready(reason, "%s", message)
-		wait.LookAgain = max(s.Last.Until.Sub(s.Now), Soon)
+		wait.LookAgain, wait.Begun = max(s.Last.Until.Sub(s.Now), Soon), true
 	}
 	wait.Status = r.done()
 	return wait

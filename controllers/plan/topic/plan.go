@@ -17,6 +17,8 @@ type Plan struct {
 	Status v1alpha1.TopicStatus
 	// LookAgain is when to look again if nothing that is watched changes before; 0: not at all.
 	LookAgain time.Duration
+	// Begun: this plan begins something, or an earlier one did, and it is not seen to be done. The next look must be newer than this.
+	Begun bool
 }
 
 // How long until the next look.

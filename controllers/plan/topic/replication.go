@@ -69,7 +69,7 @@ func planReplication(s Snapshot, r *report, found *Found) Plan {
 		r.ready(conditions.Moving, "the partitions are being given %s", count(want, "replica"))
 		if next := refactor(found.Partitions, want, brokers); len(next) > 0 {
 			p.Actions = []Action{Reassign{Name(s.Topic), next}}
-			p.LookAgain = soon(s)
+			p.LookAgain, p.Begun = soon(s), true
 		}
 	}
 	return p

@@ -62,7 +62,7 @@ type Last struct {
 	Until time.Time
 	// Created: the brokers took the creation of the topic, which may not be seen yet.
 	Created bool
-	// Unsettled counts the plans in a row that had something to do.
+	// Unsettled counts the plans in a row that had something begun ([Plan.Begun]).
 	Unsettled int
 }
 
