@@ -86,7 +86,7 @@ func New(o Options) (*Handler, error) {
 	}
 	h.apis = set
 	h.sessions = newFetchSessions(int(o.Settings().Network.FetchSessionSlots))
-	h.producers = &producerIDs{allocate: h.allocateProducerIDs}
+	h.producers = &producerIDs{allocate: h.allocateProducerIDs, fetching: make(chan struct{}, 1)}
 	return h, nil
 }
 

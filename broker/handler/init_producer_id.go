@@ -28,6 +28,10 @@ func (h *Handler) initProducerID(c *call, r kmsg.Request) *conn.Reply {
 		}
 		return c.answer(resp)
 	}
+	if (req.ProducerID == -1) != (req.ProducerEpoch == -1) { // one of the two means nothing
+		resp.ErrorCode = int16(kafka.InvalidRequest)
+		return c.answer(resp)
+	}
 	if id, ok := h.producers.tryNext(); ok {
 		resp.ProducerID, resp.ProducerEpoch = int64(id), 0
 		return c.answer(resp)
@@ -49,7 +53,7 @@ func (h *Handler) initProducerID(c *call, r kmsg.Request) *conn.Reply {
 type producerIDs struct {
 	allocate func(context.Context) (first kafka.ProducerID, n int32, err error)
 
-	fetching sync.Mutex // held by the one who fetches a block; taken before mu
+	fetching chan struct{} // has room for one: who fetches a block puts a token in
 
 	mu        sync.Mutex
 	from, end kafka.ProducerID // [from, end) is free; guarded by mu
@@ -68,8 +72,12 @@ func (p *producerIDs) tryNext() (kafka.ProducerID, bool) {
 
 // next gives an id and fetches a block when the last one is used up.
 func (p *producerIDs) next(ctx context.Context) (kafka.ProducerID, error) {
-	p.fetching.Lock()
-	defer p.fetching.Unlock()
+	select {
+	case p.fetching <- struct{}{}:
+	case <-ctx.Done():
+		return kafka.NoProducerID, fmt.Errorf("wait for another request's block of producer ids: %w", ctx.Err())
+	}
+	defer func() { <-p.fetching }()
 	if id, ok := p.tryNext(); ok {
 		return id, nil // another request fetched a block meanwhile
 	}

@@ -74,10 +74,42 @@ func TestProducerIDsThatCannotBeGiven(t *testing.T) {
 		w.giveBlocks(1)
 		w.code("at last", ask[*kmsg.InitProducerIDResponse](w, initProducerID(0)).ErrorCode, kafka.None)
 
+		for version := int16(3); version <= 5; version++ {
+			half := initProducerID(version)
+			half.ProducerEpoch = 4
+			w.code("an epoch without an id", ask[*kmsg.InitProducerIDResponse](w, half).ErrorCode, kafka.InvalidRequest)
+			half.ProducerID, half.ProducerEpoch = 4, -1
+			w.code("an id without an epoch", ask[*kmsg.InitProducerIDResponse](w, half).ErrorCode, kafka.InvalidRequest)
+		}
 		for id, want := range map[string]kafka.ErrorCode{"tx": kafka.NotCoordinator, "": kafka.InvalidRequest} {
 			req := initProducerID(4)
 			req.TransactionalID = &id
 			w.code("transactional id "+id, ask[*kmsg.InitProducerIDResponse](w, req).ErrorCode, want)
+		}
+	})
+}
+
+// Who waits for the block that another request fetches goes when its own client does.
+func TestNobodyWaitsForABlockInVain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		asked := make(chan struct{})
+		p := &producerIDs{fetching: make(chan struct{}, 1), allocate: func(ctx context.Context) (kafka.ProducerID, int32, error) {
+			close(asked)
+			<-ctx.Done()
+			return 0, 0, ctx.Err()
+		}}
+		first, end := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() { _, err := p.next(first); done <- err }()
+		<-asked
+		gone, leave := context.WithCancel(context.Background())
+		leave()
+		if _, err := p.next(gone); !errors.Is(err, context.Canceled) {
+			t.Errorf("the second: %v", err)
+		}
+		end()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first: %v", err)
 		}
 	})
 }
