@@ -24,9 +24,12 @@ const defaultDir = ".fairlead"
 // defaultBrokers is the size of a new cluster.
 const defaultBrokers = 3
 
-// clusterFlags reads the flags of the verbs that lay a directory out.
-func clusterFlags(name string, args []string, out io.Writer) (dev.Options, error) {
+// clusterFlags reads the flags of the verbs that lay a directory out, and those that more adds.
+func clusterFlags(name string, args []string, out io.Writer, more func(*flag.FlagSet)) (dev.Options, error) {
 	fl := flag.NewFlagSet("fairlead "+name, flag.ContinueOnError)
+	if more != nil {
+		more(fl)
+	}
 	brokers := fl.Int("brokers", 0, fmt.Sprintf("number of brokers (default: as many as DIR has, %d when it is new)", defaultBrokers))
 	dir := fl.String("dir", defaultDir, "`DIR` with the files of all brokers")
 	port := fl.Int("port", 9092, "first of the ports for clients; brokers talk to each other 1000 ports higher")
@@ -70,7 +73,12 @@ func newID() kafka.UUID {
 }
 
 func runDev(ctx context.Context, args []string, out io.Writer) error {
-	o, err := clusterFlags("dev", args, out)
+	var manifests files
+	o, err := clusterFlags("dev", args, out, func(fl *flag.FlagSet) { fl.Var(&manifests, "f", filesUsage) })
+	if err != nil {
+		return err
+	}
+	topics, err := readManifests(manifests, out)
 	if err != nil {
 		return err
 	}
@@ -78,11 +86,16 @@ func runDev(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
+	o.Ready = func(ctx context.Context, bootstrap []string) {
+		for _, line := range lines(applyTopics(ctx, bootstrap, topics, out)) {
+			fmt.Fprintln(out, line) // the cluster goes on: the file can be put right and applied again
+		}
+	}
 	return dev.Run(ctx, exe, o, out)
 }
 
 func writeConfig(_ context.Context, args []string, out io.Writer) error {
-	o, err := clusterFlags("dev write-config", args, out)
+	o, err := clusterFlags("dev write-config", args, out, nil)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -22,6 +23,9 @@ func TestWrongUse(t *testing.T) {
 		"dev wait-ready x":     `dev wait-ready: "x" is no broker ID`,
 		"broker":               "broker: --config FILE is needed",
 		"config everything":    "config: want topic or broker",
+		"dev apply":            "dev apply: -f FILE is needed",
+		"dev apply -f a b":     `unexpected argument "b"`,
+		"pod broker":           `unexpected argument "broker"`,
 	} {
 		var out strings.Builder
 		err := run(context.Background(), strings.Fields(line), &out)
@@ -38,8 +42,17 @@ func TestOneLineErrors(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("node.id=x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	const emptyText = "node.id=1\nlog.dirs=/x\nbroker.rack=${file:/dev/null}\n"
+	empty := filepath.Join(dir, "empty.properties")
+	if err := os.WriteFile(empty, []byte(emptyText), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
 		"broker --config " + dir + "/none":  "read settings: open " + dir + "/none: no such file or directory",
+		"broker --config " + empty:          empty + ": refers to /dev/null, which is empty",
+		"dev -f " + dir + "/none":           "read manifest: open " + dir + "/none: no such file or directory",
+		"dev -f " + bad + " --dir " + dir:   bad + ": document 1, line 1: want fields, got the string \"node.id=x\"",
+		"dev apply -f " + empty:             empty + ": document 1, line 1: want fields, got the string " + strconv.Quote(strings.Join(strings.Fields(emptyText), " ")),
 		"broker --config " + bad:            bad + ": Invalid value x for configuration node.id: Not a number of type INT",
 		"dev stop-broker 0 --dir " + dir:    dir + " holds no cluster of `fairlead dev`",
 		"dev --brokers 0x1000 --dir " + dir: "4096 brokers: want 1 to 100",

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,9 @@ type Options struct {
 	// Format begins one data directory. NewID makes random ids.
 	Format func(Directory) error
 	NewID  func() kafka.UUID
+	// Ready, if it is there, is called once when all brokers are registered, before the first that dies is looked after. bootstrap are their
+	// addresses for clients.
+	Ready func(ctx context.Context, bootstrap []string)
 }
 
 // Directory is a data directory to begin.

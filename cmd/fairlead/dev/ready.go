@@ -45,6 +45,15 @@ func AwaitOne(ctx context.Context, dir string, id int) error {
 	return await(ctx, c.bootstrap()[id], 1)
 }
 
+// Bootstrap are the client addresses of the cluster in the directory.
+func Bootstrap(dir string) ([]string, error) {
+	c, err := readCluster(dir)
+	if err != nil {
+		return nil, describeMissing(dir, err)
+	}
+	return c.bootstrap(), nil
+}
+
 func (c cluster) has(id int) error {
 	if id < 0 || id >= c.brokers {
 		return fmt.Errorf("no broker %d: the cluster has brokers 0 to %d", id, c.brokers-1)

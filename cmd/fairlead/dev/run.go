@@ -54,6 +54,13 @@ func Run(ctx context.Context, exe string, o Options, out io.Writer) error {
 	if err := s.awaitReady(ctx); err != nil {
 		return err
 	}
+	if o.Ready != nil && ctx.Err() == nil {
+		c, err := readCluster(o.Dir)
+		if err != nil {
+			return err
+		}
+		o.Ready(ctx, c.bootstrap())
+	}
 	s.watch(ctx)
 	return nil
 }

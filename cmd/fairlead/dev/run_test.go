@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -103,7 +104,12 @@ func pidOf(t *testing.T, dir string, id int) int {
 
 func TestRunPrintsTheReadyLine(t *testing.T) {
 	o := options(t.TempDir(), 3, freePort(t))
+	ready := make(chan []string, 1)
+	o.Ready = func(_ context.Context, bootstrap []string) { ready <- bootstrap }
 	out := running(t, o)
+	if got, err := Bootstrap(o.Dir); err != nil || len(got) != 3 || !slices.Equal(<-ready, got) {
+		t.Errorf("%v, %v", got, err)
+	}
 	want := fmt.Sprintf("ready: bootstrap=127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d\n", o.Port, o.Port+1, o.Port+2)
 	if err := out.has(want); err != nil {
 		t.Error(err)
