@@ -18,13 +18,20 @@ func (p *Partition) noteUnflushed(bytes int, now kafka.Elapsed) {
 	p.writtenBytes += int64(bytes)
 }
 
+// afterMs is the time so many milliseconds after another; ok is false when it never comes.
+func afterMs(from kafka.Elapsed, ms int64) (at kafka.Elapsed, ok bool) {
+	if ms > (math.MaxInt64-max(int64(from), 0))/int64(time.Millisecond) {
+		return math.MaxInt64, false
+	}
+	return from.Add(time.Duration(ms) * time.Millisecond), true
+}
+
 // flushAt is when flush.ms asks for a flush; ok is false when nothing is unflushed, or flush.ms is never. p.mu is held.
 func (p *Partition) flushAt() (at kafka.Elapsed, ok bool) {
-	ms := p.settings.Load().FlushMs
-	if p.dirtyBytes == 0 || p.marks.flush || ms > int64(math.MaxInt64/time.Millisecond) {
+	if p.dirtyBytes == 0 || p.marks.flush {
 		return 0, false
 	}
-	return p.dirtySince.Add(time.Duration(ms) * time.Millisecond), true
+	return afterMs(p.dirtySince, p.settings.Load().FlushMs)
 }
 
 // askFlush asks for a flush of this partition by Manager.Flush.

@@ -12,7 +12,7 @@ import (
 func (m *Manager) Start(image *metadata.Image, now kafka.Elapsed, wall kafka.Timestamp) {
 	m.host.image.Store(image)
 	m.started = true
-	clear(m.topics)
+	m.forgetSettings("")
 	for _, p := range m.All() {
 		if p.id.TopicID.IsZero() {
 			if p = m.adopt(p, image, now, wall); p == nil {
@@ -78,6 +78,9 @@ func (m *Manager) Apply(image *metadata.Image, delta *metadata.Delta, now kafka.
 			continue
 		}
 		m.mu.Lock()
+		if image.TopicByName(d.Topic) == nil {
+			delete(m.topics, d.Topic)
+		}
 		p := m.byID[d.TopicIDPartition]
 		delete(m.missing, d.TopicIDPartition)
 		m.mu.Unlock()
@@ -183,13 +186,13 @@ func (m *Manager) configsChanged(image *metadata.Image, deltas []metadata.Config
 	for _, d := range deltas {
 		if d.Resource.Type == metadata.TopicResource {
 			topics[d.Resource.Name] = true
-			delete(m.topics, d.Resource.Name)
+			m.forgetSettings(d.Resource.Name)
 		} else {
 			all = true
 		}
 	}
 	if all {
-		clear(m.topics)
+		m.forgetSettings("")
 	}
 	for _, p := range m.All() {
 		if !all && !topics[p.name.Topic] {
@@ -200,6 +203,17 @@ func (m *Manager) configsChanged(image *metadata.Image, deltas []metadata.Config
 			replicas = s.Factor()
 		}
 		p.reconfigure(image, replicas, m.settings(p.name.Topic), now)
+	}
+}
+
+// forgetSettings has the settings of a topic resolved anew, "": those of all.
+func (m *Manager) forgetSettings(topic string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if topic == "" {
+		clear(m.topics)
+	} else {
+		delete(m.topics, topic)
 	}
 }
 

@@ -19,9 +19,7 @@ import (
 type Manager struct {
 	host *host
 
-	// Of the goroutine that applies images.
-	topics  map[string]*config.Topic // resolved settings of topics with partitions here
-	started bool
+	started bool // of the goroutine that applies images
 
 	// Of the loops of run.go, one each; see there.
 	lastSpace    kafka.Elapsed
@@ -30,7 +28,8 @@ type Manager struct {
 	recoverySum  uint64 // of the hashes of what was last written of each log
 	compactAfter map[*Partition]compactRetry
 
-	mu sync.RWMutex // guards the rest; taken before a partition's mutex
+	mu     sync.RWMutex             // guards the rest; taken before a partition's mutex
+	topics map[string]*config.Topic // resolved settings of topics with partitions here
 	// Both maps hold the same partitions.
 	byName   map[kafka.TopicPartition]*Partition
 	byID     map[kafka.TopicIDPartition]*Partition

@@ -26,7 +26,8 @@ func (m *Manager) remove(p *Partition, kind seglog.DirKind, now kafka.Elapsed) {
 	if err := p.close(now); err != nil {
 		p.storageError("close", err)
 	}
-	m.putAside(p.name, p.id.TopicID, kind, now.Add(time.Duration(p.settings.Load().FileDeleteDelayMs)*time.Millisecond))
+	after, _ := afterMs(now, p.settings.Load().FileDeleteDelayMs)
+	m.putAside(p.name, p.id.TopicID, kind, after)
 }
 
 // putAside renames a partition's folder. after is when it may go, if it is to be deleted.
@@ -59,7 +60,10 @@ func (m *Manager) unusedName(tp kafka.TopicPartition, id kafka.TopicID, kind seg
 	}
 }
 
-// Purge removes the folders whose time has come. An error is tried again at the next call.
+// purgeRetry is the pause before a folder that could not be removed is tried again: each time is a line in the log.
+const purgeRetry = time.Minute
+
+// Purge removes the folders whose time has come. One that cannot be removed is tried again a while later.
 func (m *Manager) Purge(now kafka.Elapsed) error {
 	m.mu.Lock()
 	doomed := m.doomed
@@ -73,6 +77,7 @@ func (m *Manager) Purge(now kafka.Elapsed) error {
 			continue
 		}
 		if err := m.host.o.Directory.RemovePartition(d.name); err != nil {
+			d.after = now.Add(purgeRetry)
 			kept = append(kept, d)
 			first = cmp.Or(first, err)
 		}
