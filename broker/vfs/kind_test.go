@@ -9,7 +9,9 @@ import (
 )
 
 func TestKindsOfErrors(t *testing.T) {
-	at := func(op string, err error) error { return fmt.Errorf("a log: %w", &fs.PathError{Op: op, Path: "f", Err: err}) }
+	at := func(op string, err error) error {
+		return fmt.Errorf("a log: %w", &fs.PathError{Op: op, Path: "f", Err: err})
+	}
 	for _, test := range []struct {
 		err                          error
 		full, limit, heals, confined bool
