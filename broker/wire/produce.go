@@ -6,43 +6,71 @@ import (
 	"github.com/twmb/franz-go/pkg/kbin"
 )
 
-// MaxProduceElements bounds topics and partitions together in one produce request. A decoded element takes about twenty times
-// the three bytes that it may take on the wire, and a body may have 100 MiB: without the bound one request could ask
-// for gigabytes. Real clients stay far below, since a partition comes with a batch of at least 61 bytes.
+// MaxProduceElements bounds topics, partitions and tags together in one produce request. A decoded element takes about twenty times
+// the two or three bytes that it may take on the wire, and a body may have 100 MiB: without the bound one request could ask
+// for gigabytes. Real clients stay far below, since a partition comes with a batch of at least 61 bytes, and use no tags.
 const MaxProduceElements = 1 << 17
 
-// checkProduce walks over a produce request's arrays, allocating nothing. Bodies that end early pass: decoding finds that.
+// checkProduce refuses a produce request with too many elements, or with arrays that claim more than the body has: decoding makes room
+// for what they claim. Bodies that end early in another way pass: decoding finds that.
 func checkProduce(version int16, body []byte) error {
-	r := kbin.Reader{Src: body}
-	flexible := version >= 9
-	skipString(&r, flexible) // transactional id
-	r.Span(2 + 4)            // acks, timeout
-	elements := 0
-	for topics := arrayLen(&r, flexible); topics > 0 && r.Ok(); topics-- {
-		if version >= 13 {
-			r.Span(16) // topic id
-		} else {
-			skipString(&r, flexible)
-		}
-		elements++
-		for partitions := arrayLen(&r, flexible); partitions > 0 && r.Ok(); partitions-- {
-			r.Span(4) // partition
-			skipBytes(&r, flexible)
-			if flexible {
-				skipTags(&r)
-			}
-			if elements++; elements > MaxProduceElements {
-				return fmt.Errorf("more than %d topics and partitions", MaxProduceElements)
-			}
-		}
-		if flexible {
-			skipTags(&r)
-		}
-		if elements > MaxProduceElements {
-			return fmt.Errorf("more than %d topics and partitions", MaxProduceElements)
-		}
+	w := produceWalk{Reader: kbin.Reader{Src: body}, flexible: version >= 9, byID: version >= 13, room: MaxProduceElements}
+	w.walk()
+	if w.room < 0 {
+		return fmt.Errorf("more than %d topics, partitions and tags", MaxProduceElements)
 	}
 	return nil
+}
+
+// produceWalk reads over a produce request, allocating nothing. It ends when there is no room for more elements.
+type produceWalk struct {
+	kbin.Reader
+	flexible, byID     bool
+	topics, partitions int
+	room               int // for elements
+}
+
+func (w *produceWalk) walk() {
+	skipString(&w.Reader, w.flexible) // transactional id
+	w.Span(2 + 4)                     // acks, timeout
+	for n := w.array(); n > 0 && w.goesOn(); n-- {
+		w.topics++
+		if w.byID {
+			w.Span(16)
+		} else {
+			skipString(&w.Reader, w.flexible)
+		}
+		for n := w.array(); n > 0 && w.goesOn(); n-- {
+			w.partitions++
+			w.Span(4) // partition
+			skipBytes(&w.Reader, w.flexible)
+			w.tags()
+		}
+		w.tags()
+	}
+	w.tags()
+}
+
+func (w *produceWalk) goesOn() bool { return w.Ok() && w.room >= 0 }
+
+// array takes room for as many elements as an array claims.
+func (w *produceWalk) array() int32 {
+	n := arrayLen(&w.Reader, w.flexible)
+	w.room -= int(max(n, 0))
+	return n
+}
+
+// tags reads over tags, which take room too: those that nobody knows are kept.
+func (w *produceWalk) tags() {
+	if !w.flexible || !w.goesOn() {
+		return
+	}
+	n := w.Uvarint()
+	w.room -= int(n)
+	for ; n > 0 && w.goesOn(); n-- {
+		_ = w.Uvarint() // the tag's number
+		w.Span(int(w.Uvarint()))
+	}
 }
 
 func arrayLen(r *kbin.Reader, flexible bool) int32 {

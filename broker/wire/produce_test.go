@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -57,17 +58,64 @@ func TestProduceElementsAreBounded(t *testing.T) {
 	}
 }
 
-// What checkProduce reads over, kmsg reads: a body that kmsg accepts must not be cut short by a mistake in the walk.
+// Tags that nobody knows are elements too: a client could send millions of them, each of which decoding keeps.
+func TestProduceTagsAreBounded(t *testing.T) {
+	h := RequestHeader{Key: kmsg.Produce, Version: 9}
+	tagged := func(n int, at func(*kmsg.ProduceRequest) *kmsg.Tags) []byte {
+		req := kmsg.NewPtrProduceRequest()
+		req.Version = h.Version
+		req.Topics = []kmsg.ProduceRequestTopic{{Topic: "t", Partitions: []kmsg.ProduceRequestTopicPartition{{}}}}
+		for i := range n {
+			at(req).Set(uint32(100+i), nil)
+		}
+		return req.AppendTo(nil)
+	}
+	for place, at := range map[string]func(*kmsg.ProduceRequest) *kmsg.Tags{
+		"request":   func(r *kmsg.ProduceRequest) *kmsg.Tags { return &r.UnknownTags },
+		"topic":     func(r *kmsg.ProduceRequest) *kmsg.Tags { return &r.Topics[0].UnknownTags },
+		"partition": func(r *kmsg.ProduceRequest) *kmsg.Tags { return &r.Topics[0].Partitions[0].UnknownTags },
+	} {
+		if _, err := DecodeRequest(h, tagged(MaxProduceElements-2, at)); err != nil {
+			t.Errorf("%d tags of the %s: %v", MaxProduceElements-2, place, err)
+		}
+		if _, err := DecodeRequest(h, tagged(MaxProduceElements-1, at)); err == nil {
+			t.Errorf("%d tags of the %s: no error", MaxProduceElements-1, place)
+		}
+	}
+}
+
+// An array that claims more than the body has is refused before anybody makes room for it.
+func TestProduceClaimsAreBounded(t *testing.T) {
+	body := append([]byte{0, 0, 1, 0, 0, 0, 0}, 0xff, 0xff, 0xff, 0x3f) // 2^27-2 topics
+	body = append(body, make([]byte, 1<<20)...)
+	if err := checkProduce(9, body); err == nil {
+		t.Error("no error")
+	}
+}
+
+// The walk sees what kmsg decodes: as many topics and partitions, and the same end.
 func FuzzCheckProduce(f *testing.F) {
 	for version := int16(3); version <= 13; version++ {
 		f.Add(version, produce(version, 2, 2, []byte("records")))
+		f.Add(version, produce(version, 1, 0, nil)[:5])
 	}
 	f.Fuzz(func(t *testing.T, version int16, body []byte) {
-		if version < 3 || version > 13 || len(body) > 10_000 {
+		if version < 3 || version > 13 || len(body) > 10_000 { // so short that the bound is not reached
 			return
 		}
-		if err := checkProduce(version, body); err != nil {
-			t.Fatalf("%d bytes refused: %v", len(body), err)
+		w := produceWalk{Reader: kbin.Reader{Src: body}, flexible: version >= 9, byID: version >= 13, room: MaxProduceElements}
+		w.walk()
+		req := kmsg.NewPtrProduceRequest()
+		req.Version = version
+		if err := Decode(req, body); err != nil {
+			return
+		}
+		partitions := 0
+		for i := range req.Topics {
+			partitions += len(req.Topics[i].Partitions)
+		}
+		if !w.Ok() || w.room < 0 || w.topics != len(req.Topics) || w.partitions != partitions {
+			t.Fatalf("walked over %d topics and %d partitions, room for %d, %v; decoded %d and %d", w.topics, w.partitions, w.room, w.Ok(), len(req.Topics), partitions)
 		}
 	})
 }
