@@ -30,7 +30,7 @@ type Manager struct {
 
 	mu     sync.RWMutex             // guards the rest; taken before a partition's mutex
 	topics map[string]*config.Topic // resolved settings of topics with partitions here
-	// Both maps hold the same partitions.
+	// Both maps hold the same partitions, but for those that lost their topic's id and have none until Start.
 	byName   map[kafka.TopicPartition]*Partition
 	byID     map[kafka.TopicIDPartition]*Partition
 	missing  map[kafka.TopicIDPartition]string // replicas that shall be here and could not be created yet: the topic's name
@@ -127,8 +127,8 @@ func (m *Manager) All() []*Partition {
 func (m *Manager) each() []*Partition {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	all := make([]*Partition, 0, len(m.byID))
-	for _, p := range m.byID {
+	all := make([]*Partition, 0, len(m.byName))
+	for _, p := range m.byName {
 		all = append(all, p)
 	}
 	return all
@@ -183,7 +183,10 @@ func (m *Manager) Progress() Progress {
 
 func (m *Manager) add(p *Partition) {
 	m.mu.Lock()
-	m.byName[p.name], m.byID[p.id] = p, p
+	m.byName[p.name] = p
+	if !p.id.TopicID.IsZero() {
+		m.byID[p.id] = p
+	}
 	delete(m.missing, p.id)
 	delete(m.unopened, p.name)
 	m.mu.Unlock()
@@ -192,6 +195,6 @@ func (m *Manager) add(p *Partition) {
 func (m *Manager) forget(p *Partition) {
 	m.mu.Lock()
 	delete(m.byName, p.name)
-	delete(m.byID, p.id)
+	delete(m.byID, p.id) // of one without an id there is none
 	m.mu.Unlock()
 }

@@ -2,6 +2,7 @@ package partition_test
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/partition"
 	"github.com/fairlead-io/fairlead/broker/replica"
 	"github.com/fairlead-io/fairlead/broker/seglog"
+	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
 const pending kafka.ErrorCode = -2 // not answered yet
@@ -290,6 +292,32 @@ func TestFencedBrokerServesNothingAsLeader(t *testing.T) {
 	}
 	b.m.Unfence()
 	wantCode(t, "produce", b.produce(partition.AcksLeader, "a").Code, kafka.None)
+}
+
+// Several may have lost it, and then have no id to be told apart by.
+func TestLogsWithoutTheirTopicIDs(t *testing.T) {
+	c, _ := failing(t)
+	b := c.brokers[0]
+	b.produce(partition.AcksAll, "a")
+	b.stop()
+	for _, folder := range []string{"t-0", "spare-0"} {
+		if err := b.fs.Remove("data/" + folder + "/partition.metadata"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(b.fs.MkdirAll("data/alien-0"), vfs.WriteFileAtomic(b.fs, "data/alien-0/00000000000000000000.log", nil)); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	if got := b.readAll(); fmt.Sprint(got) != "[0=a]" {
+		t.Errorf("holds %v", got)
+	}
+	if got := len(b.m.All()); got != 2 {
+		t.Errorf("%d logs are open, want 2", got)
+	}
+	if _, err := b.fs.Stat("data/alien-0"); err == nil {
+		t.Error("a log of no topic was not put aside")
+	}
 }
 
 func TestALogWithoutItsTopicIDIsAdopted(t *testing.T) {
