@@ -5,45 +5,69 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/broker/adminapi"
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/partition"
 )
 
-// A recovery of a day is healthy while some number grows, at each look; one that stands still is stuck beyond its limit, and bounded by that.
-func TestARecoveryIsStuckOnlyWhenItStandsStill(t *testing.T) {
-	const period = 10 * time.Second // of a probe
+// kubelet asks as a liveness probe does, over a clock that is passed.
+type kubelet struct {
+	probe   adminapi.Probe
+	now     kafka.Elapsed
+	failed  int32         // in a row
+	killed  bool          // so often as the probe allows
+	last    string        // reason
+	elapsed time.Duration // in all
+}
+
+func (k *kubelet) ask(health func(now kafka.Elapsed) string) {
+	period := time.Duration(k.probe.PeriodSeconds) * time.Second
+	k.now, k.elapsed = k.now.Add(period), k.elapsed+period
+	if k.last = health(k.now); k.last == "" {
+		k.failed = 0
+		return
+	}
+	k.failed++
+	k.killed = k.killed || k.failed >= k.probe.FailureThreshold
+}
+
+// A recovery of a day is never killed while some number grows within the limit; one that stands still is, in a time that is bounded.
+func TestARecoveryIsKilledOnlyWhenItStandsStill(t *testing.T) {
 	var p pace
-	now := kafka.Elapsed(0)
-	look := func(progress partition.Progress) string {
-		now = now.Add(period)
+	progress := partition.Progress{Opening: true, Total: 2}
+	health := func(now kafka.Elapsed) string {
 		return stuckReason(stillness{recovering: progress.Opening, recovery: p.still(progress, now)})
 	}
-	progress := partition.Progress{Opening: true, Total: 2}
-	for range int(24 * time.Hour / recoveryStill) { // the slowest that is no standstill: one block in the whole limit
-		for range int(recoveryStill / period) {
-			if r := look(progress); r != "" {
-				t.Fatalf("after %v: %s", now, r)
-			}
+	k := &kubelet{probe: adminapi.LivenessProbe()}
+	moved := k.now
+	for k.elapsed < 24*time.Hour {
+		k.ask(health)
+		if k.failed > 0 {
+			t.Fatalf("after %v: %s", k.elapsed, k.last)
 		}
-		progress.ReadBytes++
-	}
-	look(progress)
-	began := now
-	for look(progress) == "" {
-		if now.Sub(began) > 2*recoveryStill {
-			t.Fatal("a recovery that stands still is healthy for ever")
+		if k.now.Sub(moved) >= recoveryStill { // the slowest that is no standstill: one block in the whole limit
+			progress.ReadBytes++
+			moved = k.now
 		}
 	}
-	if still := now.Sub(began); still != recoveryStill+period {
-		t.Errorf("noticed after %v, want one look after %v", still, recoveryStill)
+	k.elapsed = 0
+	k.ask(health) // sees the last block
+	for !k.killed {
+		if k.elapsed > 2*recoveryStill {
+			t.Fatal("a recovery that stands still is never killed")
+		}
+		k.ask(health)
 	}
-	if r := look(progress); !strings.Contains(r, "recovery of the logs has not moved for 10m") {
-		t.Errorf("%q", r)
+	if limit := recoveryStill + time.Duration(k.probe.WorstSeconds())*time.Second; k.elapsed > limit {
+		t.Errorf("killed after %v, want at most %v", k.elapsed, limit)
+	}
+	if !strings.Contains(k.last, "recovery of the logs has not moved for 1") {
+		t.Errorf("%q", k.last)
 	}
 	progress.Opening = false
 	for range 1000 {
-		if r := look(progress); r != "" {
-			t.Fatalf("logs that are open have nothing to move: %s", r)
+		if k.ask(health); k.last != "" {
+			t.Fatalf("logs that are open have nothing to move: %s", k.last)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func UserSettings(file config.Values) config.Values {
 // Live tells whether running brokers take a new value of the setting. Secrets are not among those: what they are now cannot be read back.
 func Live(name string) bool {
 	d := config.BrokerDef(name)
-	return d != nil && d.Meaning == config.Served && d.Update == config.ClusterWide && !d.Sensitive()
+	return d != nil && d.Meaning == config.Served && d.Dynamic() == config.ClusterWide && !d.Sensitive()
 }
 
 // LiveValues are the brokers' settings that running brokers take.

@@ -44,7 +44,7 @@ func newContainer(t *testing.T) *container {
 	internal := freeAddress(t)
 	c.write("broker.properties", "log.dirs="+c.volume+"\nlisteners=PLAINTEXT://"+c.client+",CONTROLLER://"+internal+"\n"+
 		"controller.listener.names=CONTROLLER\ncontroller.quorum.voters=0@"+internal+"\nfairlead.admin.address=${env:ADMIN}\n"+
-		"broker.rack=${file:"+c.rack+"}\nadvertised.listeners=PLAINTEXT://"+c.client+"\n")
+		"broker.rack=${file:"+c.rack+"}\nadvertised.listeners=PLAINTEXT://"+c.client+",CONTROLLER://"+internal+"\n")
 	c.write("cluster.properties", "cluster.id=c\ninitial.voters=0@"+directoryID+"\n")
 	c.write("rack", "zone-a")
 	c.write("termination-log", "")
