@@ -124,7 +124,7 @@ func (t *turn) nextRestart() *broker {
 		if order(b) != notServing && order(list[0]) == notServing {
 			return nil // no second one is stopped while one is not ready
 		}
-		if v, known := t.s.Verdicts[b.id].Get(); known && v.Safe && slices.Equal(v.Brokers, []int32{b.id}) || !known && t.outage() {
+		if v, known := t.s.Verdicts[b.id].Get(); t.outage() || known && v.Safe && slices.Equal(v.Brokers, []int32{b.id}) {
 			return b
 		}
 	}
