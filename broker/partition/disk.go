@@ -39,5 +39,3 @@ func (h *host) tellDamage(doing string, p kafka.TopicPartition, err error) {
 
 // heals tells whether an operation that failed may succeed later.
 func heals(err error) bool { return vfs.Heals(err) && !errors.Is(err, seglog.ErrOffline) }
-
-var errOwed = errors.New("no space or file handle for it")

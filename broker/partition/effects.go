@@ -157,13 +157,14 @@ func (p *Partition) truncate(t replica.Truncation) {
 	p.owed = &t
 }
 
-// startEpoch notes in the history that a leader's records begin at the log end.
+// startEpoch notes in the history that a leader's records begin at the log end. A log that still has what it is to lose ends
+// elsewhere: then it is done by a tick, and until then this leader answers KAFKA_STORAGE_ERROR.
 func (p *Partition) startEpoch() {
 	if p.owed != nil {
-		if p.truncate(*p.owed); p.owed != nil {
-			// A leader must not add to a log that is not what the machine believes.
-			p.host.fail("truncate", p.name, errOwed)
-		}
+		p.truncate(*p.owed)
+	}
+	if p.owesEpoch = p.owed != nil; p.owesEpoch {
+		return
 	}
 	if o := p.host.o.Observe; o != nil {
 		o.Elected(p.id, p.machine.LeaderEpoch(), p.log.EndOffset())

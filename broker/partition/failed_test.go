@@ -216,3 +216,37 @@ func TestLogsThatCannotBeOpenedAtOnce(t *testing.T) {
 		t.Errorf("%d logs are open, want %d; failed: %v", got, n, b.m.FailedLogs())
 	}
 }
+
+// A replica that is elected before it could truncate, for lack of a handle, leads when it has.
+func TestALeaderThatOwesATruncation(t *testing.T) {
+	c := newCluster(t, 2, nil)
+	c.topic(0, 1)
+	first, second := c.brokers[0], c.brokers[1]
+	first.produce(partition.AcksLeader, "a")
+	c.settle(3)
+	first.produce(partition.AcksLeader, "b") // nobody else has it
+	c.lead(1)
+	c.sync()
+	second.produce(partition.AcksLeader, "x")
+	remove := first.fs.Inject(vfs.Fault{Op: vfs.OpOpen, Err: syscall.EMFILE})
+	first.fetch()
+	c.lead(0)
+	c.sync()
+	wantCode(t, "a produce to it", first.produce(partition.AcksLeader, "c").Code, kafka.KafkaStorageError)
+	c.settle(4)
+	if _, r := second.read(0, partition.ReadUncommitted); r.LogStart != 0 || second.partition().Describe().LogEnd != 2 {
+		t.Errorf("meanwhile the follower has %+v", second.partition().Describe())
+	}
+	remove()
+	c.settle(4)
+	wantCode(t, "a produce when it has truncated", first.produce(partition.AcksAll, "d").Code, pending)
+	c.settle(4)
+	for _, b := range c.brokers {
+		if got := b.readAll(); fmt.Sprint(got) != "[0=a 1=d]" {
+			t.Errorf("broker %d holds %v", b.id, got)
+		}
+		if err := b.m.Failure(); err != nil || len(b.m.FailedLogs()) != 0 {
+			t.Errorf("broker %d: %v, failed logs %v", b.id, err, b.m.FailedLogs())
+		}
+	}
+}

@@ -103,7 +103,7 @@ func (p *Partition) mayRead(r FetchRequest) kafka.ErrorCode {
 	switch {
 	case p.closed || p.host.fenced.Load():
 		return kafka.NotLeaderOrFollower
-	case p.offline():
+	case p.offline() || p.owed != nil:
 		return kafka.KafkaStorageError
 	}
 	if code := p.machine.CheckEpoch(r.CurrentLeaderEpoch); code != kafka.None {

@@ -44,6 +44,7 @@ type Partition struct {
 	startSeen       kafka.Offset        // log start, as last told to watchers
 	startWanted     kafka.Offset        // a follower's log start to be, made durable by a tick; 0 when it is
 	owed            *replica.Truncation // could not be done for lack of handles or space: nothing is served before
+	owesEpoch       bool                // a leader that waits for that truncation
 	flushOwed       bool                // a flush failed for lack of handles or space
 	dirtyBytes      int                 // appended since the last flush
 	dirtySince      kafka.Elapsed       // the first of them; meaningless when there are none

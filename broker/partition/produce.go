@@ -129,7 +129,7 @@ func (p *Partition) leads() kafka.ErrorCode {
 	switch {
 	case p.closed || p.host.fenced.Load() || p.machine.Role() != replica.Leader:
 		return kafka.NotLeaderOrFollower
-	case p.offline():
+	case p.offline() || p.owed != nil:
 		return kafka.KafkaStorageError
 	}
 	return kafka.None

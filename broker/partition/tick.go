@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
+	"github.com/fairlead-io/fairlead/broker/replica"
 )
 
 const (
@@ -58,7 +59,10 @@ func (p *Partition) tick(now kafka.Elapsed) {
 	p.marks.restless = false
 	var then after
 	if !p.closed {
-		if p.owed != nil {
+		switch {
+		case p.owesEpoch && p.machine.Role() == replica.Leader:
+			p.startEpoch()
+		case p.owed != nil:
 			p.truncate(*p.owed)
 		}
 		if p.startWanted > p.log.StartOffset() && !p.offline() {
