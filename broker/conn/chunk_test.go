@@ -151,7 +151,7 @@ func TestFileShorterThanPromisedEndsTheConnection(t *testing.T) {
 	for _, f := range []File{file, memFile{bytes.NewReader(content)}} {
 		for _, n := range []int{1000, 90_000} {
 			var o owner
-			_, dial := serve(t, Config{}, true, func(req *Request) *Reply {
+			s, dial := serve(t, Config{}, true, func(req *Request) *Reply {
 				head := wire.EndFrame(wire.AppendResponseHeader(nil, req.Header), 0, n)
 				return AnswerChunks([]Chunk{{Bytes: head}, {File: f, Pos: int64(len(content) - n/2), Len: n, Owner: &o}})
 			})
@@ -160,7 +160,10 @@ func TestFileShorterThanPromisedEndsTheConnection(t *testing.T) {
 			if frame, err := readFrame(c); err == nil {
 				t.Errorf("a frame of %d bytes came, want the connection closed", len(frame))
 			}
-			eventually(t, "owner released", func() bool { return o.count() == 1 })
+			finish(t, s)
+			if n := o.count(); n != 1 {
+				t.Errorf("the owner was released %d times", n)
+			}
 		}
 	}
 }
@@ -169,7 +172,7 @@ func TestOwnersAreReleasedOnce(t *testing.T) {
 	file, content := segment(t, 1<<20)
 	var o owner
 	want := 0
-	_, dial := serve(t, Config{}, true, func(req *Request) *Reply {
+	s, dial := serve(t, Config{}, true, func(req *Request) *Reply {
 		chunks, _ := chunked(rand.New(rand.NewPCG(binary.BigEndian.Uint64(req.Body), 0)), req.Header, []File{file}, content, &o)
 		o.mu.Lock()
 		want += len(chunks)
@@ -188,11 +191,10 @@ func TestOwnersAreReleasedOnce(t *testing.T) {
 		}
 		c.Close()
 	}
-	eventually(t, "every owner released", func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return o.released == want && want > 0
-	})
+	finish(t, s)
+	if o.released != want || want == 0 {
+		t.Errorf("%d owners were released, want %d", o.released, want)
+	}
 }
 
 // pipeListener accepts net.Pipe ends.

@@ -144,13 +144,13 @@ func wantRead[T any](t testing.TB, c <-chan T, what string) T {
 	}
 }
 
-// eventually repeats a check on what another goroutine brings about.
-func eventually(t testing.TB, what string, ok func() bool) {
+// finish ends a server after everything that was read is answered: what it counts is final then.
+func finish(t testing.TB, s *Server) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not after %v", what, patience)
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Fatalf("the server did not end in %v", patience)
 	}
 }
 

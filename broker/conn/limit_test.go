@@ -2,6 +2,7 @@ package conn
 
 import (
 	"context"
+	"io"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -35,30 +36,37 @@ func metadata(n int) []byte {
 
 // The bound on in-flight bytes holds back reading, on any connection, until requests are released.
 func TestInflightBytesHoldBackReading(t *testing.T) {
-	handler, held := holding()
-	const slab = 1 << 10 // the smallest
-	s, dial := serve(t, Config{MaxInflightBytes: 3 * slab, PoisonReleased: true}, false, handler)
-	a, b := dial(), dial()
-	for range 3 {
-		a.write(metadata(1))
-	}
-	var requests []*Request
-	for range 3 {
-		requests = append(requests, wantRead(t, held, "request within the bound"))
-	}
-	b.write(metadata(1))
-	eventually(t, "a reader that waits", func() bool { return s.Stats().WaitedForInflight == 1 })
-	if got := s.Stats(); len(held) != 0 || got.InflightBytes != 3*slab {
-		t.Errorf("%d requests beyond the bound, %d bytes in flight", len(held), got.InflightBytes)
-	}
-	requests[1].Release()
-	requests = append(requests, wantRead(t, held, "request after a release"))
-	requests[0].Release()
-	requests[2].Release()
-	requests[3].Release()
-	// A request larger than the whole bound still passes, alone.
-	b.write(metadata(1000))
-	wantRead(t, held, "request larger than the bound").Release()
+	synctest.Test(t, func(t *testing.T) {
+		handler, held := holding()
+		const slab = 1 << 10 // the smallest
+		s, l, stop := serveInBubble(t, Config{MaxInflightBytes: 3 * slab, PoisonReleased: true}, false, handler)
+		defer stop()
+		a, b := &client{Conn: l.dial(), t: t}, &client{Conn: l.dial(), t: t}
+		for range 3 {
+			a.write(metadata(1))
+		}
+		var requests []*Request
+		for range 3 {
+			requests = append(requests, <-held)
+		}
+		b.write(metadata(1)) // its size is read, and the rest with it
+		synctest.Wait()
+		if got := s.Stats(); len(held) != 0 || got.InflightBytes != 3*slab || got.WaitedForInflight != 1 {
+			t.Errorf("%d requests beyond the bound, %d bytes in flight, %d readers waited", len(held), got.InflightBytes, got.WaitedForInflight)
+		}
+		requests[1].Release()
+		requests = append(requests, <-held)
+		requests[0].Release()
+		requests[2].Release()
+		requests[3].Release()
+		// A request larger than the whole bound still passes, alone.
+		go b.write(metadata(1000))
+		(<-held).Release()
+		synctest.Wait()
+		if n := s.Stats().InflightBytes; n != 0 {
+			t.Errorf("%d bytes in flight at the end", n)
+		}
+	})
 }
 
 // A follower's fetch must pass while produces hold every slab, since only it lets them complete.
@@ -133,72 +141,88 @@ func TestSlabClasses(t *testing.T) {
 }
 
 func TestConnectionsPerAddress(t *testing.T) {
-	s, dial := serve(t, Config{MaxConnectionsPerIP: 2, ConnectionsPerIPOverrides: map[string]int{"10.0.0.1": 7}}, false, echo)
-	a, b := dial(), dial()
-	eventually(t, "two connections", func() bool { return s.Stats().Open == 2 })
-	dial().wantClosed()
-	if got := s.Stats().RefusedPerIP; got != 1 {
-		t.Errorf("%d refused, want 1", got)
-	}
-	a.Close()
-	eventually(t, "one connection", func() bool { return s.Stats().Open == 1 })
-	c := dial()
-	eventually(t, "two connections again", func() bool { return s.Stats().Open == 2 })
-	b.Close()
-	c.Close()
+	synctest.Test(t, func(t *testing.T) {
+		// Pipes have no address: to the server they are all of one.
+		s, l, stop := serveInBubble(t, Config{MaxConnectionsPerIP: 2, ConnectionsPerIPOverrides: map[string]int{"10.0.0.1": 7}}, false, echo)
+		defer stop()
+		open := func(refused uint64, n int64) {
+			t.Helper()
+			synctest.Wait()
+			if got := s.Stats(); got.RefusedPerIP != refused || got.Open != n {
+				t.Errorf("%d refused, %d open, want %d and %d", got.RefusedPerIP, got.Open, refused, n)
+			}
+		}
+		a, b := l.dial(), l.dial()
+		open(0, 2)
+		if _, err := l.dial().Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("a third connection: %v, want it closed", err)
+		}
+		open(1, 2)
+		a.Close()
+		open(1, 1)
+		c := l.dial()
+		open(1, 2)
+		b.Close()
+		c.Close()
+		open(1, 0)
+	})
 }
 
 func TestConnectionsBeyondTheBoundWait(t *testing.T) {
-	s, dial := serve(t, Config{MaxConnections: 1}, false, func(req *Request) *Reply {
-		return Answer(wire.AppendResponse(nil, req.Header, kmsg.NewPtrMetadataResponse()))
+	synctest.Test(t, func(t *testing.T) {
+		s, l, stop := serveInBubble(t, Config{MaxConnections: 1}, false, func(req *Request) *Reply {
+			return Answer(wire.AppendResponse(nil, req.Header, kmsg.NewPtrMetadataResponse()))
+		})
+		defer stop()
+		a := l.dial()
+		b := l.dial()
+		synctest.Wait()
+		if got := s.Stats(); got.WaitedForConnection != 1 || got.Open != 1 {
+			t.Errorf("accepting waited %d times, %d are open, want 1 and 1", got.WaitedForConnection, got.Open)
+		}
+		a.Close()
+		if _, err := b.Write(metadata(1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readFrame(b); err != nil {
+			t.Errorf("the second is not served after the first has left: %v", err)
+		}
 	})
-	a := dial()
-	eventually(t, "the first", func() bool { return s.Stats().Open == 1 })
-	b := dial()
-	b.write(metadata(1))
-	eventually(t, "accepting waits", func() bool { return s.Stats().WaitedForConnection == 1 })
-	a.Close()
-	if _, err := readFrame(b); err != nil {
-		t.Errorf("the second is not served after the first has left: %v", err)
-	}
 }
 
 // The queue of replies is bounded: requests beyond it are not read while the first is pending.
 func TestQueuedRepliesAreBounded(t *testing.T) {
-	handled := make(chan *Reply, 1000)
-	_, dial := serve(t, Config{MaxQueuedReplies: 4}, true, func(req *Request) *Reply {
-		r := Pending()
-		handled <- r
-		return r
-	})
-	c := dial()
-	for range 100 {
-		c.send(nil)
-	}
-	// One is awaited by the writer, four are in the queue, one is in the reader's hand.
-	var replies []*Reply
-	for range 6 {
-		replies = append(replies, wantRead(t, handled, "request"))
-	}
-	eventually(t, "reading stops", func() bool { return len(handled) == 0 })
-	for range 94 {
-		replies[0].CompleteNone()
-		replies = append(replies[1:], wantRead(t, handled, "request"))
-		if len(handled) > 0 {
-			t.Fatalf("%d requests were handled beyond the bound", len(handled))
+	synctest.Test(t, func(t *testing.T) {
+		const bound = 1 + 4 + 1 // one is awaited by the writer, four are in the queue, one is in the reader's hand
+		handled := make(chan *Reply, 1000)
+		_, l, stop := serveInBubble(t, Config{MaxQueuedReplies: 4}, true, func(req *Request) *Reply {
+			r := Pending()
+			handled <- r
+			return r
+		})
+		defer stop()
+		c := &client{Conn: l.dial(), t: t}
+		go func() {
+			for range 100 {
+				c.send(nil)
+			}
+		}()
+		for left := 100; left > 0; left-- {
+			synctest.Wait()
+			if n := len(handled); n != min(left, bound) {
+				t.Fatalf("%d requests are handled while %d are left, want %d", n, left, min(left, bound))
+			}
+			(<-handled).CompleteNone()
 		}
-	}
-	for _, r := range replies {
-		r.CompleteNone()
-	}
+	})
 }
 
 // serveInBubble starts a server on pipes within a synctest bubble: idleness and throttling by a clock that does not exist.
-func serveInBubble(t *testing.T, c Config, h handlerFunc) (*Server, *pipeListener, func()) {
+func serveInBubble(t *testing.T, c Config, internal bool, h handlerFunc) (*Server, *pipeListener, func()) {
 	l := newPipeListener()
 	s := NewServer(c, testAPIs(t), h)
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(Listener{Listener: l, Internal: true}) }()
+	go func() { served <- s.Serve(Listener{Listener: l, Internal: internal}) }()
 	return s, l, func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -210,7 +234,7 @@ func serveInBubble(t *testing.T, c Config, h handlerFunc) (*Server, *pipeListene
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pending := make(chan *Reply, 1)
-		s, l, stop := serveInBubble(t, Config{MaxIdle: 10 * time.Minute}, func(req *Request) *Reply {
+		s, l, stop := serveInBubble(t, Config{MaxIdle: 10 * time.Minute}, true, func(req *Request) *Reply {
 			if string(req.Body) == "wait" {
 				r := Pending()
 				pending <- r
@@ -247,7 +271,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 // A client that reads nothing of its reply is idle too.
 func TestStuckWriterIsClosedAsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, l, stop := serveInBubble(t, Config{MaxIdle: time.Minute}, echo)
+		s, l, stop := serveInBubble(t, Config{MaxIdle: time.Minute}, true, echo)
 		defer stop()
 		c := &client{Conn: l.dial(), t: t}
 		c.send([]byte("x"))
@@ -285,7 +309,7 @@ func TestStalledRequestIsClosed(t *testing.T) {
 // A throttled reply goes out at once, and the next request is handled no sooner than it says.
 func TestThrottleMutesTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, l, stop := serveInBubble(t, Config{}, func(req *Request) *Reply { return echo(req).Throttle(5 * time.Second) })
+		s, l, stop := serveInBubble(t, Config{}, true, func(req *Request) *Reply { return echo(req).Throttle(5 * time.Second) })
 		defer stop()
 		c := &client{Conn: l.dial(), t: t}
 		start := time.Now()

@@ -171,7 +171,7 @@ func TestPendingReplyMayClose(t *testing.T) {
 	c := dial()
 	c.send(nil)
 	c.wantClosed()
-	eventually(t, "connection gone", func() bool { return s.Stats().Open == 0 })
+	finish(t, s)
 	if got := s.Stats().ClosedByHandler; got != 1 {
 		t.Errorf("%d closed by the handler, want 1", got)
 	}

@@ -23,10 +23,16 @@ func TestSmallResponsesNeedFewWrites(t *testing.T) {
 // A pipelining producer of small frames: one read takes many.
 func TestPipelinedSmallFramesNeedFewReads(t *testing.T) {
 	const n = 1000
-	s, dial := serve(t, Config{}, true, func(*Request) *Reply { return None() })
+	left, all := n, make(chan struct{})
+	s, dial := serve(t, Config{}, true, func(*Request) *Reply {
+		if left--; left == 0 {
+			close(all)
+		}
+		return None()
+	})
 	c := dial()
 	c.write(bytes.Repeat(quorumFrame(1, make([]byte, 100)), n))
-	eventually(t, "all handled", func() bool { return s.Stats().Requests == n })
+	wantRead(t, all, "all requests")
 	if got := s.Stats().ReadCalls; got > n/20 {
 		t.Errorf("%d reads for %d small frames, want at most %d", got, n, n/20)
 	}
@@ -63,8 +69,8 @@ func TestRepliesCompleteTogetherAreWrittenTogether(t *testing.T) {
 		}
 	}
 	// The last may be put into the queue while the writer is at work.
-	eventually(t, "replies counted", func() bool { return s.Stats().Replies == n })
-	if got := s.Stats().WriteCalls; got > 3 {
-		t.Errorf("%d writes for %d replies that were due together, want at most 3", got, n)
+	finish(t, s)
+	if got := s.Stats(); got.WriteCalls > 3 || got.Replies != n {
+		t.Errorf("%d writes for %d replies, want at most 3 for %d that were due together", got.WriteCalls, got.Replies, n)
 	}
 }
