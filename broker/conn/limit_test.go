@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -279,6 +280,28 @@ func TestStuckWriterIsClosedAsIdle(t *testing.T) {
 		synctest.Wait()
 		if got := s.Stats(); got.ClosedIdle != 1 || got.Open != 0 {
 			t.Errorf("%d closed as idle, %d open, want 1 and 0", got.ClosedIdle, got.Open)
+		}
+	})
+}
+
+// A client that reads slowly is not: what counts is progress, not the end of the reply.
+func TestSlowReaderIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const parts = 20
+		file := memFile{bytes.NewReader(make([]byte, parts*bufferBytes))}
+		s, l, stop := serveInBubble(t, Config{MaxIdle: time.Minute}, true, func(req *Request) *Reply {
+			head := wire.EndFrame(wire.AppendResponseHeader(nil, req.Header), 0, parts*bufferBytes)
+			return AnswerChunks([]Chunk{{Bytes: head}, {File: file, Len: parts * bufferBytes}})
+		})
+		defer stop()
+		c := &client{Conn: l.dial(), t: t}
+		c.send(nil)
+		part := make([]byte, bufferBytes)
+		for i := range parts {
+			time.Sleep(20 * time.Second)
+			if _, err := io.ReadFull(c, part); err != nil {
+				t.Fatalf("part %d: %v; %d closed as idle", i, err, s.Stats().ClosedIdle)
+			}
 		}
 	})
 }

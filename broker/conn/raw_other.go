@@ -12,4 +12,4 @@ func rawConn(net.Conn) (syscall.RawConn, bool) { return nil, false }
 
 func (s *source) readRaw(uintptr) bool { panic("conn: no raw connections on this system") }
 
-func newTCPSink(net.Conn, *counters, chan struct{}) (sink, bool) { return nil, false }
+func newTCPSink(net.Conn, *counters, chan struct{}, func()) (sink, bool) { return nil, false }

@@ -16,17 +16,19 @@ type sink interface {
 	release()
 }
 
-func newSink(c net.Conn, k *counters, sendfiles chan struct{}) sink {
-	if s, ok := newTCPSink(c, k, sendfiles); ok {
+// newSink makes the sink of a connection. progress is called whenever bytes have gone out.
+func newSink(c net.Conn, k *counters, sendfiles chan struct{}, progress func()) sink {
+	if s, ok := newTCPSink(c, k, sendfiles, progress); ok {
 		return s
 	}
-	return &copySink{conn: c, counters: k}
+	return &copySink{conn: c, counters: k, progress: progress}
 }
 
 // copySink writes through a buffer: for TLS, which must encrypt every byte anyway, and for pipes.
 type copySink struct {
 	conn     net.Conn
 	counters *counters
+	progress func()
 	buf      *[bufferBytes]byte
 	n        int
 }
@@ -91,6 +93,7 @@ func (s *copySink) write(b []byte) error {
 	n, err := s.conn.Write(b)
 	s.counters.writeCalls.Add(1)
 	s.counters.bytesWritten.Add(uint64(n))
+	s.progress()
 	return err
 }
 

@@ -29,6 +29,7 @@ type tcpSink struct {
 	raw       syscall.RawConn
 	counters  *counters
 	sendfiles chan struct{} // one token per sendfile call
+	progress  func()
 
 	pieces  net.Buffers // to be written, in order
 	writing net.Buffers // what net.Buffers.WriteTo consumes
@@ -45,12 +46,12 @@ type tcpSink struct {
 	sendReady, moreReady func(fd uintptr) bool
 }
 
-func newTCPSink(c net.Conn, k *counters, sendfiles chan struct{}) (sink, bool) {
+func newTCPSink(c net.Conn, k *counters, sendfiles chan struct{}, progress func()) (sink, bool) {
 	raw, ok := rawConn(c)
 	if !ok {
 		return nil, false
 	}
-	s := &tcpSink{conn: c.(*net.TCPConn), raw: raw, counters: k, sendfiles: sendfiles}
+	s := &tcpSink{conn: c.(*net.TCPConn), raw: raw, counters: k, sendfiles: sendfiles, progress: progress}
 	s.sendReady, s.moreReady = s.sendRaw, s.moreRaw
 	return s, true
 }
@@ -98,6 +99,7 @@ func (s *tcpSink) sendRaw(fd uintptr) bool {
 			s.left -= n
 			s.counters.bytesSendfile.Add(uint64(n))
 			s.counters.bytesWritten.Add(uint64(n))
+			s.progress()
 		}
 		switch {
 		case err == unix.EAGAIN:
@@ -160,6 +162,7 @@ func (s *tcpSink) writePieces() error {
 	}
 	s.counters.writeCalls.Add(1)
 	s.counters.bytesWritten.Add(uint64(n))
+	s.progress()
 	s.clear()
 	return err
 }
@@ -193,6 +196,7 @@ func (s *tcpSink) moreRaw(fd uintptr) bool {
 			return true
 		}
 		s.counters.bytesWritten.Add(uint64(n))
+		s.progress()
 		for len(s.writing) > 0 && n >= len(s.writing[0]) {
 			n -= len(s.writing[0])
 			s.writing = s.writing[1:]

@@ -16,7 +16,7 @@ type writer struct {
 
 // write is the writer goroutine: replies in the order of their requests, as many as are complete at a time.
 func (c *connection) write() {
-	w := writer{c: c, out: newSink(c.conn, &c.server.counters, c.server.sendfiles)}
+	w := writer{c: c, out: newSink(c.conn, &c.server.counters, c.server.sendfiles, c.touch)}
 	clean := w.run()
 	w.out.release()
 	w.free()
@@ -82,7 +82,6 @@ func (w *writer) add(chunks []Chunk) bool {
 		var err error
 		if ch.File != nil {
 			err = w.out.addFile(ch.File, ch.Pos, ch.Len)
-			w.c.touch()
 		} else {
 			err = w.out.add(ch.Bytes)
 		}
@@ -103,7 +102,6 @@ func (w *writer) flush() bool {
 	w.c.writing.Store(true)
 	err := w.out.flush()
 	w.c.writing.Store(false)
-	w.c.touch()
 	w.c.server.counters.replies.Add(uint64(len(w.gathered)))
 	w.c.due.Add(-int64(len(w.gathered)))
 	w.free()
