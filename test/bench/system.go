@@ -101,10 +101,10 @@ func (b *bench) rss() (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		_, rest, _ := strings.Cut(string(status), "VmRSS:")
-		n, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read /proc/%d/status: %w", pid, err)
+		var n int64
+		_, rest, _ := strings.Cut(string(status), "VmRSS:") // a process that has ended has none
+		if _, err := fmt.Sscan(rest, &n); err != nil {
+			return 0, fmt.Errorf("read VmRSS in /proc/%d/status: %w", pid, err)
 		}
 		kib += n
 	}

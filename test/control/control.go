@@ -48,11 +48,11 @@ type Cluster struct {
 
 // Up starts a cluster in a new folder below parent ("" is the system's).
 func Up(command, parent string, o Options) (*Cluster, error) {
-	dir, err := os.MkdirTemp(parent, "cluster-")
+	port, err := freePorts(o.Brokers)
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePorts(o.Brokers)
+	dir, err := os.MkdirTemp(parent, "cluster-")
 	if err != nil {
 		return nil, err
 	}
