@@ -9,4 +9,8 @@
 // And for one who deletes records and topics on a broker that is killed meanwhile:
 //
 //	K5  nothing comes back whose deletion was answered, and nothing else is gone.
+//
+// And for one who moves replicas while brokers are killed:
+//
+//	K6  every move ends where the last word said, with all replicas in sync; K1 to K4 hold meanwhile.
 package crash
