@@ -13,6 +13,9 @@ import (
 type Options struct {
 	Slots     int           // default 1000: max.incremental.fetch.session.cache.slots
 	IdleAfter time.Duration // default 2 minutes
+	// MaxPartitions bounds the partitions of all sessions, some 300 bytes each; default 2^21. A fetcher may name any number of
+	// them, also such as do not exist, a few more with every fetch.
+	MaxPartitions int
 	// NewID gives random bits for session ids. Whoever guesses an id can end the session.
 	NewID func() uint32
 }
@@ -31,6 +34,7 @@ type Cache struct {
 func NewCache(o Options) *Cache {
 	o.Slots = cmp.Or(o.Slots, 1000)
 	o.IdleAfter = cmp.Or(o.IdleAfter, 2*time.Minute)
+	o.MaxPartitions = cmp.Or(o.MaxPartitions, 1<<21)
 	return &Cache{o: o, sessions: map[int32]*session{}}
 }
 
@@ -49,6 +53,10 @@ func (c *Cache) Open(req *kmsg.FetchRequest, topics Topics, now kafka.Elapsed) (
 		return nil, kafka.FetchSessionTopicIDError
 	}
 	s.update(req)
+	if c.partitions-s.size+len(s.nodes) > c.o.MaxPartitions {
+		c.remove(s)
+		return nil, kafka.FetchSessionIDNotFound // it begins again with what it needs
+	}
 	s.resolve(topics)
 	s.busy = true
 	s.epoch = nextEpoch(s.epoch)
@@ -129,6 +137,9 @@ func (c *Cache) release(s *session) {
 
 // makePlace tells whether there is a place for a session, evicting another if the rules of the package comment allow it.
 func (c *Cache) makePlace(s *session, now kafka.Elapsed) bool {
+	if c.partitions+len(s.nodes) > c.o.MaxPartitions {
+		return false
+	}
 	if len(c.sessions) < c.o.Slots {
 		return true
 	}

@@ -194,3 +194,32 @@ func BenchmarkIncrementalFetch(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/partition")
 }
+
+// The partitions of all sessions together are bounded: a new session gets no place, one that grows ends with what is attached to it.
+func TestPartitionsAreBounded(t *testing.T) {
+	ids := uint32(0)
+	c := NewCache(Options{NewID: func() uint32 { ids++; return ids }, MaxPartitions: 10})
+	open := func(req *kmsg.FetchRequest) int32 {
+		f, code := c.Open(req, image{}, 0)
+		if code != kafka.None {
+			t.Fatal(code)
+		}
+		return c.Finish(f, 0)
+	}
+	a, b := open(request(0, 0, numbers(6)...)), open(request(0, 0, numbers(4)...))
+	if a == 0 || b == 0 || open(request(0, 0, 1)) != 0 {
+		t.Fatalf("sessions %d and %d, and no place for a third was wanted", a, b)
+	}
+	f, _ := c.Open(request(b, 1), image{}, 0)
+	f.Attach("watch")
+	c.Finish(f, 0)
+	if _, code := c.Open(request(b, 2, 17), image{}, 0); code != kafka.FetchSessionIDNotFound {
+		t.Errorf("a partition too many: %v", code)
+	}
+	if d := c.Detached(); len(d) != 1 || d[0] != "watch" || c.Stats() != (Stats{Sessions: 1, Partitions: 6}) {
+		t.Errorf("detached %v, %+v", d, c.Stats())
+	}
+	if open(request(a, 1, 6, 7, 8, 9)) != a {
+		t.Error("a session that grows within the bound has ended")
+	}
+}

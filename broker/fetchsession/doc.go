@@ -38,7 +38,8 @@
 //
 // At most [Options.Slots] sessions. A new one may take the place of: one not used for longer than IdleAfter; or, when the new one is a
 // follower's, a consumer's; or one that has been there for longer than IdleAfter and is less worth: consumers before followers, then fewer
-// partitions before more. Otherwise the fetch is served without session (id 0).
+// partitions before more. Otherwise the fetch is served without session (id 0), and so is one with which all sessions together would have more
+// than [Options.MaxPartitions] partitions. A session that grows beyond that ends: FETCH_SESSION_ID_NOT_FOUND.
 //
 // # Topics that come and go
 //
