@@ -283,7 +283,7 @@ func (n *Node) heardOf(id uint64) heard {
 
 // noticeAnswer keeps when members were heard of, for DescribeQuorum and for replacing dead ones.
 func (n *Node) noticeAnswer(m *raftpb.Message) {
-	if m.GetType() != raftpb.MsgAppResp && m.GetType() != raftpb.MsgHeartbeatResp {
+	if m.GetType() != raftpb.MsgAppResp && m.GetType() != raftpb.MsgHeartbeatResp || !n.isMember(m.GetFrom()) {
 		return
 	}
 	h := n.heardOf(m.GetFrom())

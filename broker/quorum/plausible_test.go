@@ -246,3 +246,22 @@ func TestJoinOfAnImpossibleMemberIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Answers of strangers leave no trace, or there could be any number of them.
+func TestAnswersOfStrangersAreForgotten(t *testing.T) {
+	w := newWorld(t, 81, 3)
+	w.found(3)
+	w.mustSubmit("a")
+	w.run(time.Second)
+	n := w.leader().node
+	before := len(n.heard)
+	for i := range uint64(100) {
+		from := (i+10)<<32 | 5
+		m := &raftpb.Message{Type: raftpb.MsgHeartbeatResp.Enum(), From: &from, To: &n.id, Term: &n.term}
+		n.Step(Message{Cluster: testCluster, From: NodeOf(from), To: n.opts.Self.Node, Raft: m}, w.now)
+		n.Process(w.now)
+	}
+	if len(n.heard) != before || before != 2 {
+		t.Errorf("the leader keeps answers of %d members, before of %d, want 2", len(n.heard), before)
+	}
+}
