@@ -142,6 +142,7 @@ func (p *Partition) truncate(t replica.Truncation) {
 	}
 	var err error
 	if t.Full {
+		p.startWanted = 0 // it was of what goes
 		err = p.log.TruncateFullyTo(t.To)
 	} else {
 		err = p.log.TruncateTo(t.To)

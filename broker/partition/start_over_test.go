@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/partition"
+	"github.com/fairlead-io/fairlead/broker/replica"
 	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
@@ -47,5 +48,32 @@ func TestStartingOverOnAFullDisk(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A start that is not noted yet is of the log before.
+func TestStartingOverForgetsTheStartBefore(t *testing.T) {
+	c := newCluster(t, 2, nil)
+	c.topic(0, 1)
+	c.brokers[0].produce(partition.AcksLeader, "a", "b")
+	c.settle(3)
+	b := c.brokers[1]
+	p := b.partition()
+	epoch := c.state().LeaderEpoch
+	// All records were deleted at the leader, which then lost its place to one that has less.
+	wantCode(t, "an answer", p.TakeAnswer(replica.Answer{Asked: epoch, LeaderStart: 2, LeaderWatermark: 2, Now: c.now}), kafka.None)
+	pos, ok := p.FetchPosition()
+	if !ok || pos.From != 2 || !pos.Unsettled {
+		t.Fatalf("the follower asks with %+v, %v", pos, ok)
+	}
+	if !p.TakeOutOfRange(replica.OutOfRange{Asked: pos, LeaderStart: 1}, c.now) {
+		t.Fatal("it does not start over")
+	}
+	b.m.Tick(c.now.Add(partition.TickEvery))
+	if err := b.m.Failure(); err != nil {
+		t.Errorf("the directory is offline: %v", err)
+	}
+	if d := p.Describe(); d.LogStart != 1 || d.LogEnd != 1 {
+		t.Errorf("the follower has [%d, %d)", d.LogStart, d.LogEnd)
 	}
 }
