@@ -22,5 +22,8 @@ func runPod(ctx context.Context, args []string, out io.Writer) error {
 	if err := noMore(rest); err != nil {
 		return err
 	}
-	return pod.Run(ctx, pod.Options{Dir: *dir, TerminationLog: *last, Env: os.LookupEnv, Version: versionText(), Log: newLog(*verbose)})
+	return pod.Run(ctx, pod.Options{
+		Dir: *dir, TerminationLog: *last, Env: os.LookupEnv, Version: versionText(), Log: newLog(*verbose),
+		Watch: func(hurry func()) func() { return onSecondSignal(ctx, hurry) },
+	})
 }

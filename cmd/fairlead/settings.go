@@ -20,7 +20,9 @@ func listSettings(_ context.Context, args []string, out io.Writer) error {
 	}
 	fmt.Fprint(out, "<!-- Made by `fairlead config`; `make verify` compares. -->\n# Settings\n\n"+
 		"Names, types, defaults and ranges are Apache Kafka 4.4's. *Ignored* settings are accepted, checked and described, and have no effect.\n"+
-		"Broker settings marked *dynamic* can be altered while brokers run, for one broker or for all; the others are read from its file at the start.\n")
+		"Broker settings marked *dynamic* can be altered while brokers run, for one broker or for all; the others are read from its file at the start.\n"+
+		"Some of those are dynamic in Kafka (`listeners`, `listener.security.protocol.map`, `num.recovery.threads.per.data.dir`): altering them is refused here rather than taken without effect.\n"+
+		"In a broker's file `${env:NAME}` stands for an environment variable and `${file:PATH}` for the content of a file.\n")
 	for _, s := range scopes {
 		if len(args) == 1 && args[0] != s.name {
 			continue

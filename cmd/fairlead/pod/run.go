@@ -25,7 +25,9 @@ type Options struct {
 	Env            func(name string) (value string, set bool)
 	Version        string
 	Log            logr.Logger
-	Pause          time.Duration // between two looks at files that are yet to be filled; 0: DefaultPause
+	// Watch, if it is there, is given the running broker's Hurry, and its result is called when the broker has ended.
+	Watch func(hurry func()) (end func())
+	Pause time.Duration // between two looks at files that are yet to be filled; 0: DefaultPause
 }
 
 // DefaultPause is of [Options.Pause]. The kubelet itself brings a changed annotation into the file with its next sync, up to a minute later.
@@ -83,6 +85,9 @@ func (p *pod) run(ctx context.Context) error {
 	s, err := server.New(server.Options{Static: f.Static, Broker: f.Broker, Log: p.Log, Version: p.Version, Endpoint: endpoint})
 	if err != nil {
 		return err
+	}
+	if p.Watch != nil {
+		defer p.Watch(s.Hurry)()
 	}
 	return s.Run(ctx)
 }
