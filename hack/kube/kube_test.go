@@ -91,19 +91,24 @@ func TestTemplates(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	const rest = " 1 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 777 1 2 3"
-	f := func(stat, start, want string) {
+	const rest = " 5 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 777 1 2 3"
+	f := func(text string, want stat, wantErr string) {
 		t.Helper()
-		got, err := parseStat([]byte(stat))
-		wants(t, stat, err, want)
-		if got != start {
-			t.Errorf("%s: started at %q, want %q", stat, got, start)
+		got, err := parseStat([]byte(text))
+		wants(t, text, err, wantErr)
+		if got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
-	f("12 (sleep) S"+rest, "777", "")
-	f("12 (a) b (c) R) S"+rest, "777", "")
-	f("12 (sleep) Z"+rest, "", "it has ended")
-	f("12 (sleep) S 1 1", "", "read a process's state")
+	f("12 (sleep) S"+rest, stat{'S', 5, "777"}, "")
+	f("12 (a) b (c) R) Z"+rest, stat{'Z', 5, "777"}, "")
+	f("12 (sleep) S 1 1", stat{}, "read a process's state")
+}
+
+func TestAncestors(t *testing.T) {
+	if all := ancestors(os.Getpid()); !all[os.Getpid()] || !all[os.Getppid()] || all[0] {
+		t.Errorf("%v, want %d and %d among them", all, os.Getpid(), os.Getppid())
+	}
 }
 
 // A process is known by its record until it has ended, and not by its number alone.

@@ -47,6 +47,10 @@ func run(verb string, args []string) error {
 	if host := os.Getenv(hostVariable); host != "" {
 		return onHost(host) // called from within `kube exec`
 	}
+	// Debian's login shells of root have them, others need not: nft, iptables, ip.
+	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin"); err != nil {
+		return err
+	}
 	l, err := newLayout()
 	if err != nil {
 		return err

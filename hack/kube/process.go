@@ -75,24 +75,36 @@ var errEnded = errors.New("it has ended")
 
 // startOf reads when a live process began. One that nobody has waited for yet counts as ended.
 func startOf(pid int) (string, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", errEnded
 	}
-	return parseStat(stat)
+	s, err := parseStat(text)
+	if err == nil && (s.state == 'Z' || s.state == 'X') {
+		err = errEnded
+	}
+	return s.start, err
 }
 
-// parseStat reads /proc/PID/stat, whose second field, the name in parentheses, may hold anything.
-func parseStat(stat []byte) (string, error) {
-	const state, start = 0, 19 // numbered from the first field after the name
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+// stat is what is read of /proc/PID/stat.
+type stat struct {
+	state  byte
+	parent int
+	start  string // in the kernel's clock ticks
+}
+
+// parseStat finds its fields behind the name, which is in parentheses and may hold anything.
+func parseStat(text []byte) (stat, error) {
+	const state, parent, start = 0, 1, 19 // numbered from the first field after the name
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) <= start {
-		return "", fmt.Errorf("read a process's state: %q", stat)
+		return stat{}, fmt.Errorf("read a process's state: %q", text)
 	}
-	if s := fields[state][0]; s == 'Z' || s == 'X' {
-		return "", errEnded
+	pid, err := strconv.Atoi(string(fields[parent]))
+	if err != nil {
+		return stat{}, fmt.Errorf("read a process's parent: %w", err)
 	}
-	return string(fields[start]), nil
+	return stat{fields[state][0], pid, string(fields[start])}, nil
 }
 
 // end kills a recorded process and waits until it is gone. The processes of a run keep nothing that outlives it, so none

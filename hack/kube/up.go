@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -11,11 +10,21 @@ import (
 
 const nodesLimit = 3 * time.Minute // until nodes are ready; ten seconds are usual
 
-// running says whether there is a cluster: without its API server there is none.
+// running says whether there is a cluster: a control plane that was started to the end, and lives.
 func running(l layout) bool {
-	_, alive := launched(l, "kube-apiserver")
-	return alive
+	if _, err := os.Stat(l.complete()); err != nil {
+		return false
+	}
+	for _, d := range append(api(l), controllers(l)...) {
+		if _, alive := launched(l, d.name); !alive {
+			return false
+		}
+	}
+	return true
 }
+
+// complete is there once the control plane is.
+func (l layout) complete() string { return l.run("complete") }
 
 // up starts a cluster, or completes a running one.
 func up(l layout, args []string) error {
@@ -92,7 +101,10 @@ func startControlPlane(l layout) error {
 	if _, err := kubectl(l, "apply", "-f", l.run("addons.yaml")); err != nil {
 		return err
 	}
-	return startDaemons(l, addons(l))
+	if err := startDaemons(l, addons(l)); err != nil {
+		return err
+	}
+	return os.WriteFile(l.complete(), nil, 0o644)
 }
 
 // startNodes starts the nodes that are not running, and waits until all are ready: with that condition and no taint left.
@@ -138,7 +150,7 @@ func down(l layout) error {
 		}
 	}
 	if _, err := os.Stat(l.run()); err == nil || len(names) > 0 {
-		failed = append(failed, removeNetworks())
+		failed = append(failed, endStrays(l), removeNetworks())
 	}
 	failed = append(failed, removeRun(l))
 	return errors.Join(failed...)
@@ -156,8 +168,6 @@ func removeRun(l layout) error {
 			return fmt.Errorf("remove %s: %s is a mount; unmount it first", l.run(), fields[1])
 		}
 	}
-	if err := os.RemoveAll(l.run()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	// Strays that were killed may still be ending, and make a file meanwhile.
+	return await(goneLimit, func() error { return os.RemoveAll(l.run()) })
 }
