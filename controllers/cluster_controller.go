@@ -28,6 +28,8 @@ type clusterReconciler struct {
 	// drop closes the connections to the brokers of a Cluster that is gone.
 	drop   func(uid string)
 	memory *memory
+	// wait is how long to wait when a plan says so: spread, but in tests.
+	wait func(time.Duration) time.Duration
 }
 
 // Reconcile observes, plans, applies and reports.
@@ -56,19 +58,21 @@ func (r *clusterReconciler) Reconcile(ctx context.Context, req reconcile.Request
 	for _, a := range done {
 		log.FromContext(ctx).Info("done", "action", a.String())
 	}
-	r.memory.fail(req.NamespacedName, failed)
+	outdated := apierrors.IsConflict(failed) // an object changed since it was looked at: another look, and no alarm
+	if !outdated {
+		r.memory.fail(req.NamespacedName, failed)
+	}
 
 	switch err := r.report(ctx, c, plan.Status); {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		// The Cluster changed while it was looked at: another look at what it is now, and no alarm.
-		return reconcile.Result{RequeueAfter: cluster.Soon}, nil
+	case outdated || apierrors.IsConflict(err) || apierrors.IsNotFound(err): // of the status: the Cluster changed or went meanwhile
+		return reconcile.Result{RequeueAfter: firstRetry}, nil
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("write status: %w", err)
 	case failed != nil:
 		return reconcile.Result{}, failed // tried again soon, then less and less often
 	}
 	r.memory.pass(req.NamespacedName, plan.Status.Conditions)
-	return reconcile.Result{RequeueAfter: spread(plan.LookAgain)}, nil
+	return reconcile.Result{RequeueAfter: r.wait(plan.LookAgain)}, nil
 }
 
 // report patches the status, if it differs and if the Cluster is still the one that was looked at.

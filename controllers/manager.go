@@ -53,6 +53,8 @@ type Options struct {
 	Log                          logr.Logger
 	// Brokers is how brokers are reached; nil: over the network.
 	Brokers *Brokers
+
+	wait func(time.Duration) time.Duration // for tests, which cannot wait for half a minute
 }
 
 // NewScheme knows the kinds that the operator reads and writes.
@@ -108,7 +110,10 @@ func NewManager(cfg *rest.Config, o Options) (manager.Manager, error) {
 
 // addClusters adds the controller of Clusters to the manager.
 func addClusters(m manager.Manager, o Options) error {
-	memory := newMemory(time.Now)
+	memory, wait := newMemory(time.Now), spread
+	if o.wait != nil {
+		wait = o.wait
+	}
 	if err := m.Add(whileWorking(memory)); err != nil {
 		return err
 	}
@@ -129,6 +134,7 @@ func addClusters(m manager.Manager, o Options) error {
 		},
 		drop:   o.Brokers.Drop,
 		memory: memory,
+		wait:   wait,
 	})
 }
 

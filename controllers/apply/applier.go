@@ -47,6 +47,8 @@ func (a *Applier) one(ctx context.Context, c *v1alpha1.Cluster, action cluster.A
 	switch act := action.(type) {
 	case cluster.Apply:
 		return a.apply(ctx, c, act.Object)
+	case cluster.ScaleIn:
+		return a.apply(ctx, c, act.StatefulSet)
 	case cluster.DeletePod:
 		return a.delete(ctx, pod(c, act.Name), act.UID)
 	case cluster.PatchPod:

@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"net/http"
 	"os"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestCalls(t *testing.T) {
 	if err := c.Create(t.Context(), m); err == nil {
 		t.Error("nobody may create")
 	}
-	if w, r := calls.Writes(), calls.Refused(); len(w) != 1 || w[0].Method != "POST" || len(r) != 2 {
+	if w, r := calls.Writes(), calls.Refused(); len(w) != 1 || w[0].Method != http.MethodPost || len(r) != 2 {
 		t.Errorf("writes %v, refused %v", w, r)
 	}
 	if err := admin.Create(t.Context(), m); err != nil {
