@@ -179,6 +179,7 @@ func TestC50OnlyWhatMattersToTheProcessRestartsIt(t *testing.T) {
 		{"another image", func(c *Cluster) { c.Image = "registry.example/fairlead:1.1" }, true},
 		{"other resources", func(c *Cluster) { c.Spec.Resources.Limits = nil }, true},
 		{"another listener", func(c *Cluster) { c.Spec.Listeners = c.Spec.Listeners[:1] }, true},
+		{"racks by another label", func(c *Cluster) { c.Spec.Rack = &v1alpha1.Rack{NodeLabel: "room"} }, true},
 		{"no racks", func(c *Cluster) { c.Spec.Rack = nil }, true},
 		{"another node selector", func(c *Cluster) { c.Spec.PodTemplate.NodeSelector = nil }, true},
 		{"a longer grace period", func(c *Cluster) { c.Spec.PodTemplate.TerminationGracePeriodSeconds = 600 }, true},

@@ -17,7 +17,13 @@ const defaultGrace = 120
 const user = 65532
 
 // RestartHash is of everything that a broker gets when its process starts and that matters to it.
-func (c Cluster) RestartHash() string { return hash(c.restartValues(), c.podSpec()) }
+func (c Cluster) RestartHash() string {
+	rackLabel := ""
+	if c.Spec.Rack != nil {
+		rackLabel = c.Spec.Rack.NodeLabel // another label is another rack, which a broker reads when it starts
+	}
+	return hash(c.restartValues(), c.podSpec(), rackLabel)
+}
 
 // podTemplate is what new pods are made from.
 func (c Cluster) podTemplate() corev1.PodTemplateSpec {

@@ -20,7 +20,7 @@
 //   - A rule that cannot go on says so in a condition and leaves the others to go on.
 //   - Two plans of one snapshot are equal, and what a converged cluster gives is no action and the status that it has.
 //
-// The caller carries out the actions in their order, stops at the first that fails, and then writes the status, once, if it
-// differs. The write carries the resource version of the Cluster of the snapshot, so that a plan that was made from an old view is refused:
+// The caller carries out all actions in their order, also after one that fails, and then writes the status, once, if it differs. What
+// failed it gives to the next plan, which reports it. The write carries the resource version of the Cluster of the snapshot, so that a plan that was made from an old view is refused:
 // the identities of the metadata quorum, above all, are written once and kept.
 package cluster

@@ -29,6 +29,9 @@ func founding(t *turn) {
 	if t.checkConfig() != nil {
 		return // the founders' settings become the cluster's: they are to be right
 	}
+	if found {
+		t.do(normal("TakingOver", "volumes of an earlier Cluster of this name were kept: it is cluster %s again", kept.ClusterID))
+	}
 	t.status.Quorum = kept.DeepCopy()
 	t.within(Soon)
 }

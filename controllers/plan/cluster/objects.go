@@ -19,7 +19,8 @@ func objects(t *turn) {
 	t.apply(t.want.BootstrapService(), orNil(live.BootstrapService))
 	t.apply(t.want.ConfigMap(), orNil(live.ConfigMap))
 	t.apply(t.want.Budget(), orNil(live.Budget))
-	if !t.orphaning {
+	held := live.StatefulSet != nil && t.applies("ConfigMap", desired.ConfigMapName(t.c.Name))
+	if !t.orphaning && !held { // a pod that says it has the new settings must have read them
 		s := t.want.StatefulSet()
 		if live.StatefulSet != nil {
 			s.ResourceVersion = live.StatefulSet.ResourceVersion // its number of replicas was decided by what was seen

@@ -8,7 +8,8 @@ import (
 
 // Plan is what to do now.
 type Plan struct {
-	// Actions are done in this order; after one that fails the rest is left to the next plan.
+	// Actions are done in this order. They do not depend on each other: what would depend on an action waits for the plan that sees that it was
+	// done. So one that fails, a claim beyond a quota for example, does not keep the others from being done.
 	Actions []Action
 	// Status is the whole status of the Cluster. It is written after the actions, when it differs from what is there: also when an
 	// action failed, since it says what was seen.

@@ -7,19 +7,23 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/conditions"
+	"github.com/fairlead-io/fairlead/controllers/desired"
 )
 
 // roll goes on with restarting one broker, which was recorded before.
 func (t *turn) roll(op *v1alpha1.Operation) {
-	t.within(Busy)
 	if op.Broker >= t.want.Replicas || int(op.Broker) >= len(t.brokers) {
 		t.status.Operation = nil
 		return
 	}
 	b := t.brokers[op.Broker]
 	switch {
+	case b.state.kind == lost:
+		t.status.Operation = nil // nobody knows when it is back; what that means for the others is in their verdicts
 	case b.pod == nil || b.going():
-		// The StatefulSet makes the next one.
+		if t.nextBroken() != nil {
+			t.status.Operation = nil
+		}
 	case string(b.pod.UID) == op.PodUID:
 		t.restart(b)
 	case b.outdated(t.hash()) || b.settled() || t.nextBroken() != nil || t.outage() && t.nextRestart() != nil:
@@ -70,8 +74,19 @@ func (t *turn) outdated() []*broker {
 	return list
 }
 
+// current tells whether a pod that is made now is made as it is wanted: what it is made from was written, by a plan before this one.
+func (t *turn) current() bool {
+	s := t.s.Objects.StatefulSet
+	return s != nil && s.DeletionTimestamp == nil && !t.orphaning &&
+		s.Spec.Template.Annotations[desired.RestartHashAnnotation] == t.hash() &&
+		!t.applies("ConfigMap", desired.ConfigMapName(t.c.Name))
+}
+
 // nextBroken is a pod of an old revision whose process does not run. Nothing is lost with it, so nothing is asked.
 func (t *turn) nextBroken() *broker {
+	if !t.current() {
+		return nil
+	}
 	for _, b := range t.outdated() {
 		if b.state.down() {
 			return b
@@ -116,7 +131,7 @@ func order(b *broker) int {
 
 // nextRestart is the first of them that may be stopped now.
 func (t *turn) nextRestart() *broker {
-	if t.obstacle() != "" {
+	if !t.current() || t.obstacle() != "" {
 		return nil
 	}
 	list := t.rollable()
@@ -182,15 +197,16 @@ func (t *turn) reportRoll() {
 	if len(left) == 0 && !rolling {
 		return
 	}
-	t.within(Busy)
 	if b := t.failedCurrent(); b != nil {
 		m := "broker " + fmt.Sprint(b.id) + " was restarted and does not come back"
 		if len(left) > 0 {
 			m += "; to restart: " + strings.Join(left, ", ")
 		}
 		t.find(conditions.Progressing, conditions.RollStopped, m)
+		t.within(Watchful)
 		return
 	}
+	t.within(Busy)
 	var parts []string
 	if rolling {
 		parts = append(parts, fmt.Sprintf("restarting broker %d", op.Broker))

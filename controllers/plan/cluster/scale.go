@@ -142,7 +142,7 @@ func (t *turn) scaleIn(op *v1alpha1.Operation) {
 			t.status.Operation = nil
 			return
 		}
-		if t.orphaning || t.applies(s.Kind, s.Name) {
+		if t.orphaning || t.applies("StatefulSet", s.Name) {
 			return // one thing at a time with the StatefulSet
 		}
 		t.want.Replicas = op.Broker

@@ -33,7 +33,9 @@ func settings(t *turn) {
 	if len(change.Set)+len(change.Delete) == 0 {
 		return
 	}
-	t.do(change)
+	if !t.applies("ConfigMap", desired.ConfigMapName(t.c.Name)) {
+		t.do(change) // what is altered was remembered by a plan before this one
+	}
 	names := slices.Sorted(maps.Keys(change.Set))
 	names = append(names, change.Delete...)
 	t.find(conditions.Progressing, conditions.ApplyingSettings, "altered in the running brokers: "+strings.Join(names, ", "))
