@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fairlead-io/fairlead/broker/adminapi"
 )
 
 // defaultGrace is of podTemplate.terminationGracePeriodSeconds, if the API server did not put it there.
@@ -110,11 +112,10 @@ func (c Cluster) container() corev1.Container {
 		},
 		Ports:     c.containerPorts(),
 		Resources: c.Spec.Resources,
-		// The process is judged alone: it answers from its first moment, also while it recovers or finds no other broker. What stands
-		// still is ended after about a minute.
-		LivenessProbe: probe("/healthz", 10, 6),
+		// The process is judged alone, from its first moment on: it answers also while it recovers or finds no other broker.
+		LivenessProbe: probe(adminapi.LivenessProbe()),
 		// What is not ready is no longer found by new clients.
-		ReadinessProbe: probe("/readyz", 3, 2),
+		ReadinessProbe: probe(adminapi.ReadinessProbe()),
 		// A panic leaves its last lines, everything else its own message.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		SecurityContext: &corev1.SecurityContext{
@@ -130,13 +131,18 @@ func field(variable, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: variable, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}}
 }
 
-func probe(path string, seconds, failures int32) *corev1.Probe {
-	return &corev1.Probe{
+func probe(p adminapi.Probe) *corev1.Probe {
+	k := &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-			Path: path, Port: intstr.FromInt32(AdminPort), Scheme: corev1.URISchemeHTTP,
+			Path: p.Path, Port: intstr.FromInt32(AdminPort), Scheme: corev1.URISchemeHTTP,
 		}},
-		PeriodSeconds: seconds, TimeoutSeconds: 5, FailureThreshold: failures, SuccessThreshold: 1,
+		PeriodSeconds: p.PeriodSeconds, TimeoutSeconds: p.TimeoutSeconds, FailureThreshold: p.FailureThreshold, SuccessThreshold: 1,
 	}
+	if p.TerminationGraceSeconds > 0 {
+		grace := int64(p.TerminationGraceSeconds)
+		k.TerminationGracePeriodSeconds = &grace
+	}
+	return k
 }
 
 func (c Cluster) containerPorts() []corev1.ContainerPort {
