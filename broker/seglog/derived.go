@@ -41,7 +41,7 @@ func (l *Log) assignEpoch(e kafka.LeaderEpoch, first kafka.Offset) {
 // readEpochs loads the leader epochs; have is false when they must be found in the batches.
 func (l *Log) readEpochs(r *RecoveryReport) (have bool, err error) {
 	data, err := vfs.ReadFile(l.fs, path.Join(l.dir, epochsName), maxEpochsBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, vfs.ErrTooLong) {
 		return false, nil
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package seglog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/broker/vfs"
 )
@@ -83,9 +84,16 @@ func (l *Log) readyToFlush() error {
 
 // sealAll makes what the seals of these segments vouch for durable, and then the seals.
 func (l *Log) sealAll(segs []*segment) error {
-	if len(segs) == 0 {
-		return nil
+	for group := range slices.Chunk(segs, sealGroup) {
+		if err := l.sealSome(group); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// sealSome seals as many segments as go into one group of the journal.
+func (l *Log) sealSome(segs []*segment) error {
 	var records []byte
 	seals := make([]seal, len(segs))
 	for i, s := range segs {

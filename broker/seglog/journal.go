@@ -31,7 +31,7 @@ const (
 	journalName    = "fairlead.journal"
 	journalRecord  = 128
 	journalFields  = 16
-	journalMaxSize = 64 << 20 // more is damage
+	journalMaxSize = 512 << 20 // more is damage: it is written anew when it has two records for each segment
 
 	// journalSlack is how many records that no longer count are kept before the journal is written anew.
 	journalSlack = 256
@@ -110,8 +110,11 @@ func appendJournal(dst []byte, kind byte, fields func([]byte) []byte) []byte {
 	return append(dst, make([]byte, start+journalRecord-len(dst))...)
 }
 
-// maxGroup is the number of records that a group can have.
-const maxGroup = 1 << 16
+// maxGroup is the number of records that a group can have. Seals do not need one group, and are given smaller ones.
+const (
+	maxGroup  = 1 << 16
+	sealGroup = 1 << 10
+)
 
 // stamp makes one group of the records.
 func stamp(records []byte, group uint32) {
@@ -243,6 +246,10 @@ func openJournal(fsys vfs.FS, dir string) (*journal, journalState, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return j, parseJournal(nil), nil
+	case errors.Is(err, vfs.ErrTooLong):
+		s := parseJournal(nil)
+		s.ours, s.damaged, s.cut = true, true, 0
+		return j, s, nil
 	case err != nil:
 		return nil, journalState{}, fmt.Errorf("open journal: %w", err)
 	}

@@ -23,6 +23,9 @@ func appendTopicID(dst []byte, id kafka.TopicID) []byte {
 func ReadTopicID(fsys vfs.FS, dir string) (kafka.TopicID, error) {
 	name := path.Join(dir, partitionMetadata)
 	data, err := vfs.ReadFile(fsys, name, maxSmallFile)
+	if errors.Is(err, vfs.ErrTooLong) {
+		return kafka.TopicID{}, &CorruptError{File: name, What: "partition metadata", Err: err}
+	}
 	if err != nil {
 		return kafka.TopicID{}, err
 	}

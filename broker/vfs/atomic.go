@@ -69,7 +69,10 @@ func removeIfThere(fsys FS, name string) error {
 	return nil
 }
 
-// ReadFile reads a whole file of at most limit bytes.
+// ErrTooLong is the kind of error of ReadFile for a file that is longer than it can be: damage.
+var ErrTooLong = errors.New("file is longer than it can be")
+
+// ReadFile reads a whole file of at most limit bytes; ErrTooLong when it has more.
 func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	f, err := fsys.OpenFile(name, os.O_RDONLY)
 	if err != nil {
@@ -81,7 +84,7 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if size > limit {
-		return nil, fmt.Errorf("read %s: %d bytes, more than the limit of %d", name, size, limit)
+		return nil, fmt.Errorf("read %s: %d bytes, the limit is %d: %w", name, size, limit, ErrTooLong)
 	}
 	data := make([]byte, size)
 	n, err := f.ReadAt(data, 0)
