@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,14 +34,18 @@ type Events interface {
 	Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any)
 }
 
-// Do carries the actions out and returns those that were, with what the next one failed of.
-func (a *Applier) Do(ctx context.Context, c *v1alpha1.Cluster, actions []cluster.Action) ([]cluster.Action, error) {
-	for i, action := range actions {
+// Do carries the actions out and returns those that were, with what the others failed of. One that fails keeps none of the others from being
+// done: what would depend on it is in a later plan.
+func (a *Applier) Do(ctx context.Context, c *v1alpha1.Cluster, actions []cluster.Action) (done []cluster.Action, err error) {
+	var failed []error
+	for _, action := range actions {
 		if err := a.one(ctx, c, action); err != nil {
-			return actions[:i], fmt.Errorf("%s: %w", action, err)
+			failed = append(failed, fmt.Errorf("%s: %w", action, err))
+			continue
 		}
+		done = append(done, action)
 	}
-	return actions, nil
+	return done, errors.Join(failed...)
 }
 
 func (a *Applier) one(ctx context.Context, c *v1alpha1.Cluster, action cluster.Action) error {

@@ -1,4 +1,4 @@
-// Package apply carries out the actions of a plan, in their order, and stops at the first that fails. It decides nothing; it takes
+// Package apply carries out the actions of a plan, in their order, all of them: they do not depend on each other. It decides nothing; it takes
 // care that each action hits what the plan meant and nothing else:
 //
 //	objects          server-side apply as field owner "fairlead-operator", with force. An object of the same name that does not belong

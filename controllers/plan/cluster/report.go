@@ -22,7 +22,7 @@ func report(t *turn) {
 	t.reportPods()
 	t.reportPartitions()
 	if len(t.s.Failures) > 0 {
-		t.find(conditions.Progressing, conditions.ApplyFailed, strings.Join(t.s.Failures, "; "))
+		t.find(conditions.Progressing, conditions.ApplyFailed, strings.ReplaceAll(strings.Join(t.s.Failures, "; "), "\n", "; "))
 	}
 	switch {
 	case conditions.Get(t.found, conditions.Progressing) != nil:
