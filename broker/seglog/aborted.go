@@ -1,8 +1,6 @@
 package seglog
 
 import (
-	"encoding/binary"
-
 	"github.com/fairlead-io/fairlead/broker/kafka"
 )
 
@@ -45,36 +43,66 @@ func (l *Log) abortedIn(v view, from, to kafka.Offset, out *[]AbortedTransaction
 		return false, err
 	}
 	e := x.txns
-	n := e.count()
-	if n == 0 {
-		return false, nil
-	}
-	// Markers rise, so what ended before from comes first.
-	var skip int
-	raw := make([]byte, e.written*e.width)
-	if e.written > 0 {
-		h, err := l.open(v.seg, txnIndexFile)
+	// Markers rise, so what ended before from comes first: at most what lies between two samples is read in vain.
+	at := max(search(e.samples, e.width, func(b []byte) bool { return txnEntry(b).Last < from })-1, 0) * sampleEvery
+	r := txnReader{l: l, seg: v.seg, entries: e}
+	defer r.close()
+	for at < e.count() {
+		block, err := r.block(at)
 		if err != nil {
 			return false, err
 		}
-		got, err := h.file.ReadAt(raw, 0)
-		l.files.release(h)
-		if got < len(raw) {
-			return false, &CorruptError{File: segmentName(l.dir, v.seg.base, suffixes[txnIndexFile]), What: "file is shorter than it was", Err: err}
-		}
-	}
-	raw = append(raw, e.tail...)
-	for skip < n && kafka.Offset(binary.BigEndian.Uint64(raw[skip*e.width+18:])) < from {
-		skip++
-	}
-	for i := skip; i < n; i++ {
-		t := txnEntry(raw[i*e.width:])
-		if t.First < to && t.Last >= from {
-			*out = append(*out, t)
-		}
-		if t.LastStable >= to {
-			return true, nil
+		for ; len(block) > 0; block = block[e.width:] {
+			at++
+			t := txnEntry(block)
+			if t.Last < from {
+				continue
+			}
+			if t.First < to {
+				*out = append(*out, t)
+			}
+			if t.LastStable >= to {
+				return true, nil
+			}
 		}
 	}
 	return false, nil
+}
+
+// txnReader reads a transaction index in blocks: it may be of any length.
+type txnReader struct {
+	l       *Log
+	seg     *segment
+	entries entries
+	h       *handle // of the file, once it was needed
+	buf     *[lookupBlock]byte
+}
+
+// block gives some entries from one on, valid until the next call.
+func (r *txnReader) block(at int) ([]byte, error) {
+	e := &r.entries
+	if at >= e.written {
+		return e.tail[(at-e.written)*e.width:], nil
+	}
+	if r.h == nil {
+		h, err := r.l.open(r.seg, txnIndexFile)
+		if err != nil {
+			return nil, err
+		}
+		r.h, r.buf = h, lookupBuffers.Get().(*[lookupBlock]byte)
+	}
+	block := r.buf[:min(lookupBlock/e.width, e.written-at)*e.width]
+	if n, err := r.h.file.ReadAt(block, int64(at*e.width)); n < len(block) {
+		return nil, &CorruptError{
+			File: segmentName(r.l.dir, r.seg.base, suffixes[txnIndexFile]), Position: int64(at * e.width), What: "file is shorter than it was", Err: err,
+		}
+	}
+	return block, nil
+}
+
+func (r *txnReader) close() {
+	if r.h != nil {
+		r.l.files.release(r.h)
+		lookupBuffers.Put(r.buf)
+	}
 }

@@ -91,3 +91,38 @@ func TestAbortedAgainstModel(t *testing.T) {
 		}
 	}
 }
+
+// What a fetch costs does not grow with the transactions that were ever aborted.
+func TestAbortedInALongIndex(t *testing.T) {
+	const n = 5 * sampleEvery
+	fs := vfs.NewMem(1)
+	c := small()
+	c.SegmentBytes = 1 << 20
+	l, _ := mustOpen(t, fs, Options{Config: c})
+	o := record.BuilderOptions{Idempotent: true, ProducerID: 1, ProducerEpoch: 1, Transactional: true, BaseSequence: record.NoSequence}
+	for range n {
+		must(t, l.Append(batchSpec{at: l.EndOffset(), ts: now0, values: []string{"v"}, opts: o}.build(t), now0))
+		marker(t, l, 1, false)
+	}
+	read := 0
+	fs.Observe(func(op vfs.Op, name string, bytes int) {
+		if op == vfs.OpRead && strings.HasSuffix(name, ".txnindex") {
+			read += bytes
+		}
+	})
+	for _, i := range []kafka.Offset{0, 1, sampleEvery - 1, sampleEvery, 2*sampleEvery + 7, n - 2, n - 1} {
+		read = 0
+		got, err := l.AbortedTransactions(2*i, 2*i+1)
+		must(t, err)
+		if want := []AbortedTransaction{{1, 2 * i, 2*i + 1, 2*i + 2}}; !slices.Equal(got, want) {
+			t.Errorf("aborted at %d: %v, want %v", 2*i, got, want)
+		}
+		if most := 2 * lookupBlock; read > most {
+			t.Errorf("%d bytes of the index were read for the transaction at %d, want %d at most", read, 2*i, most)
+		}
+	}
+	all, err := l.AbortedTransactions(0, l.EndOffset())
+	if err != nil || len(all) != n {
+		t.Errorf("%d transactions in the whole log, want %d; %v", len(all), n, err)
+	}
+}
