@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kbin"
@@ -61,24 +62,26 @@ func TestProduceElementsAreBounded(t *testing.T) {
 // Tags that nobody knows are elements too: a client could send millions of them, each of which decoding keeps.
 func TestProduceTagsAreBounded(t *testing.T) {
 	h := RequestHeader{Key: kmsg.Produce, Version: 9}
-	tagged := func(n int, at func(*kmsg.ProduceRequest) *kmsg.Tags) []byte {
-		req := kmsg.NewPtrProduceRequest()
-		req.Version = h.Version
-		req.Topics = []kmsg.ProduceRequestTopic{{Topic: "t", Partitions: []kmsg.ProduceRequestTopicPartition{{}}}}
-		for i := range n {
-			at(req).Set(uint32(100+i), nil)
+	req := kmsg.NewPtrProduceRequest()
+	req.Version = h.Version
+	req.Topics = []kmsg.ProduceRequestTopic{{Topic: "t", Partitions: []kmsg.ProduceRequestTopicPartition{{}}}}
+	bare := req.AppendTo(nil) // it ends with the numbers of tags, 0 each, of partition, topic and request
+	for i, place := range []string{"partition", "topic", "request"} {
+		at := len(bare) - 3 + i
+		tagged := func(n int) []byte {
+			body := kbin.AppendUvarint(slices.Clone(bare[:at]), uint32(n))
+			for key := range uint32(n) {
+				body = append(kbin.AppendUvarint(body, 100+key), 0) // of no bytes
+			}
+			return append(body, bare[at+1:]...)
 		}
-		return req.AppendTo(nil)
-	}
-	for place, at := range map[string]func(*kmsg.ProduceRequest) *kmsg.Tags{
-		"request":   func(r *kmsg.ProduceRequest) *kmsg.Tags { return &r.UnknownTags },
-		"topic":     func(r *kmsg.ProduceRequest) *kmsg.Tags { return &r.Topics[0].UnknownTags },
-		"partition": func(r *kmsg.ProduceRequest) *kmsg.Tags { return &r.Topics[0].Partitions[0].UnknownTags },
-	} {
-		if _, err := DecodeRequest(h, tagged(MaxProduceElements-2, at)); err != nil {
+		decoded, err := DecodeRequest(h, tagged(MaxProduceElements-2))
+		if err != nil {
 			t.Errorf("%d tags of the %s: %v", MaxProduceElements-2, place, err)
+		} else if place == "request" && decoded.(*kmsg.ProduceRequest).UnknownTags.Len() != MaxProduceElements-2 {
+			t.Errorf("%d tags of the %s are decoded", decoded.(*kmsg.ProduceRequest).UnknownTags.Len(), place)
 		}
-		if _, err := DecodeRequest(h, tagged(MaxProduceElements-1, at)); err == nil {
+		if _, err := DecodeRequest(h, tagged(MaxProduceElements-1)); err == nil {
 			t.Errorf("%d tags of the %s: no error", MaxProduceElements-1, place)
 		}
 	}
