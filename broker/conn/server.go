@@ -71,9 +71,10 @@ func (s *Server) Limit(connections, perIP int) {
 
 // Limits are the two as they are now.
 func (s *Server) Limits() (connections, perIP int) {
+	connections = s.places.bound()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.places.bound(), s.perIP.limit
+	return connections, s.perIP.limit
 }
 
 // ErrServerClosed is what Serve returns after Shutdown.

@@ -220,6 +220,18 @@ func TestCleanStopAndStart(t *testing.T) {
 	}
 }
 
+// While a log is recovered the progress grows with every block that is read, not only when the log is open.
+func TestRecoveryTellsWhatItReads(t *testing.T) {
+	c := newCluster(t, 1, nil)
+	c.topic(0)
+	c.brokers[0].produce(partition.AcksAll, "a", "b")
+	c.brokers[0].kill()
+	c.brokers[0].start()
+	if p := c.brokers[0].m.Progress(); p.Opening || p.Opened != 1 || p.Total != 1 || p.ReadBytes == 0 || p.Looked < 2 {
+		t.Errorf("progress %+v", p)
+	}
+}
+
 func TestDeletedAndStrayFolders(t *testing.T) {
 	c := newCluster(t, 2, nil)
 	c.topic(0, 1)

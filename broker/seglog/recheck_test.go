@@ -119,7 +119,16 @@ func TestRecoveryScansOnlyTheTail(t *testing.T) {
 		size, point := l.Size(), l.RecoveryPoint()
 		fill(t, l, 1, 3)
 		l.forgetFiles()
-		_, r := mustOpen(t, fs, Options{Config: c, RecoveryPoint: point})
+		told, largest := 0, 0
+		l, r := mustOpen(t, fs, Options{Config: c, RecoveryPoint: point, Progress: func(n int) { told, largest = told+n, max(largest, n) }})
+		if int64(told) < r.ScannedBytes || largest > 2*scanBlock {
+			t.Errorf("segments of %d: %d bytes were told of %d, %d of them at once", segmentBytes, told, r.ScannedBytes, largest)
+		}
+		before := told
+		readAll(t, l)
+		if told != before {
+			t.Errorf("reads of the open log were told")
+		}
 		if r.ScannedBytes < recheckBytes || r.ScannedBytes > recheckBytes+2*100_000 || size < 3*recheckBytes {
 			t.Errorf("segments of %d: %d of %d bytes were checked, want about %d", segmentBytes, r.ScannedBytes, size, recheckBytes)
 		}

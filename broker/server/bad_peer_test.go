@@ -68,15 +68,19 @@ func TestBadPeers(t *testing.T) {
 		v.unharmed(t)
 	})
 	t.Run("a message for another broker", func(t *testing.T) {
-		misled := quorum.Message{Cluster: "c", From: 1, To: 5}
-		b, err := misled.AppendTo(nil)
-		if err != nil {
-			t.Fatal(err)
+		for _, misled := range []quorum.Message{{Cluster: "c", From: 1, To: 5}, {Cluster: "another", From: 1, To: 0}} {
+			b, err := misled.AppendTo(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := v.dialInternal(t)
+			c.send(private(wire.KeyRaft, b))
+			if b, err := c.receive(); err == nil {
+				t.Errorf("%+v: the connection goes on: %q", misled, b)
+			}
 		}
-		c := v.dialInternal(t)
-		c.send(private(wire.KeyRaft, b))
-		if b, err := c.receive(); err == nil {
-			t.Errorf("the connection goes on: %q", b)
+		if got := v.peers.addresses(1); len(got) != 0 {
+			t.Errorf("addresses %v of a broker that did not mean this one", got)
 		}
 		v.unharmed(t)
 	})

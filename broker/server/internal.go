@@ -54,9 +54,8 @@ func (h *internalHandler) Handle(r *conn.Request) *conn.Reply {
 		if err != nil {
 			return conn.Close(err)
 		}
-		if self := h.controller.self; m.To != self {
-			// Our address was another broker's. Who connected looks for that one anew.
-			return conn.Close(fmt.Errorf("message for broker %d came to broker %d", m.To, self))
+		if err := h.misled(m); err != nil {
+			return conn.Close(err)
 		}
 		h.controller.peers.see(m.From, r.Conn.Remote)
 		if m.Join != nil {
@@ -78,6 +77,19 @@ func (h *internalHandler) Handle(r *conn.Request) *conn.Reply {
 		return conn.Close(err)
 	}
 	return h.decide(r, req)
+}
+
+// misled says why a message is not for this broker: its address was another one's, of this cluster or of another. Who connected looks for that
+// one anew. Whoever asks to be taken into a cluster that is not his is told so by the quorum instead.
+func (h *internalHandler) misled(m quorum.Message) error {
+	self, cluster := h.controller.self, h.controller.Status().ClusterID
+	switch {
+	case m.To != self:
+		return fmt.Errorf("message for broker %d came to broker %d", m.To, self)
+	case m.Join == nil && m.Cluster != "" && cluster != "" && m.Cluster != cluster:
+		return fmt.Errorf("message for cluster %s came to cluster %s", m.Cluster, cluster)
+	}
+	return nil
 }
 
 // takeLogEnds brings a report of log ends to this broker's own node.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -26,6 +27,8 @@ type Options struct {
 	Broker config.Broker // the same, resolved
 	Log    logr.Logger
 	FS     vfs.FS // nil: the system's
+	// ClusterID is the cluster that the data directory must be of; "" leaves it to cluster.id of the file, if it has that.
+	ClusterID string
 	// Version is of the program, for readiness.
 	Version string
 	// Endpoint is taken over when it is there, and closed when the broker has stopped; else the broker opens its own where the settings say.
@@ -107,7 +110,7 @@ func New(o Options) (*Server, error) {
 	if err := s.openEndpoint(); err != nil {
 		return nil, err
 	}
-	if err := s.openDirectory(); err != nil {
+	if err := s.openDirectory(cmp.Or(o.ClusterID, s.settings.static["cluster.id"])); err != nil {
 		s.endpoint.Close()
 		return nil, err
 	}
@@ -134,8 +137,8 @@ func (s *Server) openEndpoint() (err error) {
 	return nil
 }
 
-// openDirectory locks the data directory and checks that it is this broker's.
-func (s *Server) openDirectory() error {
+// openDirectory locks the data directory and checks that it is this broker's, of the cluster with this id unless that is "".
+func (s *Server) openDirectory(cluster string) error {
 	b := s.settings.broker()
 	var dir *seglog.Directory
 	err := retryWhile(vfs.ErrLocked, func() (err error) {
@@ -151,8 +154,8 @@ func (s *Server) openDirectory() error {
 		err = fmt.Errorf("start broker %d: data directory %s is not formatted: run fairlead format first", s.node, b.LogDir)
 	case meta.NodeID != s.node:
 		err = fmt.Errorf("start broker %d: data directory %s belongs to broker %d", s.node, b.LogDir, meta.NodeID)
-	case s.settings.static["cluster.id"] != "" && meta.ClusterID != "" && s.settings.static["cluster.id"] != meta.ClusterID:
-		err = fmt.Errorf("start broker %d: %w", s.node, &ForeignDirectoryError{Directory: b.LogDir, Cluster: meta.ClusterID, Wanted: s.settings.static["cluster.id"]})
+	case cluster != "" && meta.ClusterID != "" && cluster != meta.ClusterID:
+		err = fmt.Errorf("start broker %d: %w", s.node, &ForeignDirectoryError{Directory: b.LogDir, Cluster: meta.ClusterID, Wanted: cluster})
 	}
 	if err != nil {
 		_ = dir.Close()

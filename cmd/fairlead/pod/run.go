@@ -81,8 +81,7 @@ func (p *pod) run(ctx context.Context) error {
 	if err := p.format(f, c); err != nil {
 		return err
 	}
-	f.Static["cluster.id"] = c.id // that the data directory must be of
-	s, err := server.New(server.Options{Static: f.Static, Broker: f.Broker, Log: p.Log, Version: p.Version, Endpoint: endpoint})
+	s, err := server.New(server.Options{Static: f.Static, Broker: f.Broker, Log: p.Log, ClusterID: c.id, Version: p.Version, Endpoint: endpoint})
 	if err != nil {
 		return err
 	}
