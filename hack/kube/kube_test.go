@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -140,4 +141,25 @@ func TestLastLines(t *testing.T) {
 	if got := lastLines("a", 2); got != "a" {
 		t.Errorf("got %q", got)
 	}
+}
+
+func TestSameContents(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a": "x", "b": "x", "c": "y"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := func(a, b string, want bool, wantErr string) {
+		t.Helper()
+		got, err := sameContents(filepath.Join(dir, a), filepath.Join(dir, b))
+		wants(t, a+" and "+b, err, wantErr)
+		if got != want {
+			t.Errorf("%s and %s are the same: %v", a, b, got)
+		}
+	}
+	f("a", "b", true, "")
+	f("a", "c", false, "")
+	f("a", "missing", false, "")
+	f("missing", "a", false, "no such file")
 }

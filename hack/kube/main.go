@@ -87,7 +87,7 @@ func run(verb string, args []string) error {
 func runningVerb(l layout, verb string, args []string) error {
 	switch verb {
 	case "load-image":
-		return loadImages(l, args)
+		return alone(l, func() error { return loadImages(l, args) })
 	case "kubectl", "helm":
 		return passthrough(l, append([]string{l.bin(verb)}, args...))
 	case "exec":

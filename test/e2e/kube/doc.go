@@ -15,10 +15,10 @@
 //		})
 //	}
 //
-// `make e2e` runs them: it sets FAIRLEAD_E2E. Main then starts the cluster, or takes the running one, and runs the test
-// program again in the cluster's network namespace: tests dial pods and Services by address and by name, as a pod does, and
-// give those names to any client. There is one cluster, so packages run one after the other (go test -p 1), and a test that
-// stops nodes runs alone (no t.Parallel).
+// `make e2e` runs them: it sets FAIRLEAD_E2E. Main then starts the cluster, or takes the running one, loads the image that
+// `make image` has built, and runs the test program again in the cluster's network namespace: tests dial pods and Services
+// by address and by name, as a pod does, and give those names to any client. There is one cluster, so packages run one after
+// the other (go test -p 1), and a test that stops nodes runs alone (no t.Parallel).
 //
 // Methods that take a testing.TB end the test on failure, all others give errors. Nothing is retried but by Await: the API
 // answers with what is there now.

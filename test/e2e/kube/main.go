@@ -13,14 +13,15 @@ import (
 
 // Variables by which tests, Makefile and `kube exec` talk.
 const (
-	asked  = "FAIRLEAD_E2E"       // set: run end-to-end tests
-	inside = "FAIRLEAD_KUBE_HOST" // set by `kube exec`
-	runDir = "FAIRLEAD_KUBE_RUN"  // set by `kube exec`: folder of the run
-	tool   = "FAIRLEAD_KUBE"      // set by `kube exec`: the program
-	image  = "FAIRLEAD_E2E_IMAGE" // the image under test
-	script = "hack/kube/kube"     // from the root of the repository
-	atHand = "fairlead:dev"       // the image that `make kube` loads
-	marker = "hack/kube/files"    // exists in the root of the repository only
+	asked     = "FAIRLEAD_E2E"           // set: run end-to-end tests
+	inside    = "FAIRLEAD_KUBE_HOST"     // set by `kube exec`
+	runDir    = "FAIRLEAD_KUBE_RUN"      // set by `kube exec`: folder of the run
+	tool      = "FAIRLEAD_KUBE"          // set by `kube exec`: the program
+	image     = "FAIRLEAD_E2E_IMAGE"     // the image under test
+	script    = "hack/kube/kube"         // from the root of the repository
+	imageFile = "bin/fairlead-image.tar" // from there as well: what `make image` writes
+	atHand    = "fairlead:dev"           // the image in it
+	marker    = "hack/kube/files"        // exists in the root of the repository only
 )
 
 // Options describe the cluster that a package of tests wants.
@@ -49,6 +50,11 @@ func enter(o Options) error {
 	up.Stdout, up.Stderr = os.Stderr, os.Stderr
 	if err := up.Run(); err != nil {
 		return fmt.Errorf("start the cluster: %w", err)
+	}
+	load := exec.Command(program, "load-image", filepath.Join(root, imageFile))
+	load.Stdout, load.Stderr = os.Stderr, os.Stderr
+	if err := load.Run(); err != nil {
+		return fmt.Errorf("load the image, which `make image` builds: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
