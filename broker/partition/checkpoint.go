@@ -3,6 +3,7 @@ package partition
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/seglog"
@@ -20,11 +21,21 @@ func (m *Manager) CheckpointWatermarks() error {
 		watermarks[p.name] = p.machine.HighWatermark()
 		p.mu.Unlock()
 	}
+	for tp, u := range m.waiting() {
+		watermarks[tp] = u.watermark
+	}
 	if err := m.host.o.Directory.WriteCheckpoint(seglog.HighWatermarks, watermarks); err != nil {
 		m.host.changedHW.Store(true)
 		return fmt.Errorf("write high watermarks: %w", err)
 	}
 	return nil
+}
+
+// waiting are the logs that could not be opened yet: what the checkpoints say of them stays.
+func (m *Manager) waiting() map[kafka.TopicPartition]unopened {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return maps.Clone(m.unopened)
 }
 
 // recoveryEntry is what CheckpointRecovery writes of one log.
@@ -39,15 +50,21 @@ func (m *Manager) CheckpointRecovery() error {
 	points := make(map[kafka.TopicPartition]kafka.Offset, len(all))
 	starts := map[kafka.TopicPartition]kafka.Offset{}
 	sum := uint64(1) // in no order; 0 is what was never written
+	note := func(tp kafka.TopicPartition, point, start kafka.Offset) {
+		points[tp] = point
+		if start > 0 {
+			starts[tp] = start
+		}
+		sum += maphash.Comparable(m.recoverySeed, recoveryEntry{tp, point, start})
+	}
 	for _, p := range all {
 		p.mu.Lock()
 		point, start := p.log.RecoveryPoint(), p.log.StartOffset()
 		p.mu.Unlock()
-		points[p.name] = point
-		if start > 0 {
-			starts[p.name] = start
-		}
-		sum += maphash.Comparable(m.recoverySeed, recoveryEntry{p.name, point, start})
+		note(p.name, point, start)
+	}
+	for tp, u := range m.waiting() {
+		note(tp, u.options.RecoveryPoint, u.options.LogStart)
 	}
 	if sum == m.recoverySum {
 		return nil

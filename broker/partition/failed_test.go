@@ -1,8 +1,10 @@
 package partition_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"sync"
 	"syscall"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/fairlead-io/fairlead/broker/partition"
+	"github.com/fairlead-io/fairlead/broker/seglog"
 	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
@@ -208,9 +211,17 @@ func TestLogsThatCannotBeOpenedAtOnce(t *testing.T) {
 	c.sync()
 	b := c.brokers[0]
 	b.stop()
-	remove := b.fs.Inject(vfs.Fault{Op: vfs.OpOpen, Pattern: "fairlead.journal", Skip: 3, Times: n / 2, Err: syscall.EMFILE})
+	remove := b.fs.Inject(vfs.Fault{Op: vfs.OpOpen, Pattern: "fairlead.journal", Skip: 3, Err: syscall.EMFILE})
 	b.start()
 	remove()
+	before, err := b.dir.ReadCheckpoint(seglog.RecoveryPoints)
+	if err == nil {
+		err = b.m.CheckpointRecovery()
+	}
+	after, err2 := b.dir.ReadCheckpoint(seglog.RecoveryPoints)
+	if err = errors.Join(err, err2); err != nil || len(before) != n || !maps.Equal(before, after) || len(b.m.All()) == n {
+		t.Errorf("with %d logs open the recovery points are those of %d; %v", len(b.m.All()), len(after), err)
+	}
 	b.m.RetryMissing(c.now, c.wall())
 	if got := len(b.m.All()); got != n || len(b.m.FailedLogs()) != 0 {
 		t.Errorf("%d logs are open, want %d; failed: %v", got, n, b.m.FailedLogs())
