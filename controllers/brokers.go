@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/apply"
 	"github.com/fairlead-io/fairlead/controllers/brokerclient"
+	"github.com/fairlead-io/fairlead/controllers/catalogue"
 	"github.com/fairlead-io/fairlead/controllers/observe"
 )
 
@@ -20,7 +21,9 @@ type Brokers struct {
 	Endpoint func(*corev1.Pod) string
 	// Kafka gives the one client of a cluster, which lives until Drop is called with the UID of the Cluster.
 	Kafka func(*v1alpha1.Cluster) (Kafka, error)
-	Drop  func(uid string)
+	// Topics gives the same client for what Topics need; nil: Topics are not looked after.
+	Topics func(*v1alpha1.Cluster) (catalogue.Brokers, error)
+	Drop   func(uid string)
 }
 
 // Kafka is what the operator asks and changes through Kafka's protocol.
@@ -39,16 +42,18 @@ func overNetwork(m manager.Manager) (*Brokers, error) {
 	if err != nil {
 		return nil, err
 	}
+	of := func(c *v1alpha1.Cluster) (*brokerclient.Client, error) {
+		if c.Status.BootstrapAddress == "" {
+			return nil, fmt.Errorf("cluster %s has no bootstrap address yet", c.Name)
+		}
+		return clients.Of(string(c.UID), c.Status.BootstrapAddress)
+	}
 	return &Brokers{
 		Admin:    admin,
 		Endpoint: observe.PodEndpoint,
-		Kafka: func(c *v1alpha1.Cluster) (Kafka, error) {
-			if c.Status.BootstrapAddress == "" {
-				return nil, fmt.Errorf("cluster %s has no bootstrap address yet", c.Name)
-			}
-			return clients.Of(string(c.UID), c.Status.BootstrapAddress)
-		},
-		Drop: clients.Drop,
+		Kafka:    func(c *v1alpha1.Cluster) (Kafka, error) { return of(c) },
+		Topics:   func(c *v1alpha1.Cluster) (catalogue.Brokers, error) { return of(c) },
+		Drop:     clients.Drop,
 	}, nil
 }
 

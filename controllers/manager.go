@@ -105,6 +105,11 @@ func NewManager(cfg *rest.Config, o Options) (manager.Manager, error) {
 	if err := addClusters(m, o); err != nil {
 		return nil, fmt.Errorf("add the controller of clusters: %w", err)
 	}
+	if o.Brokers.Topics != nil {
+		if err := addTopics(m, o); err != nil {
+			return nil, fmt.Errorf("add the controller of topics: %w", err)
+		}
+	}
 	return m, nil
 }
 

@@ -29,6 +29,7 @@ type topicReconciler struct {
 	memory  *topicMemory
 	wake    *waker
 	now     func() time.Time
+	wait    func(time.Duration) time.Duration // what a plan's wait amounts to
 }
 
 // Reconcile observes, plans, applies, looks whether it is done, and reports.
@@ -71,7 +72,7 @@ func (r *topicReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	if err := r.report(ctx, t, plan.Status); err != nil {
 		return again(err)
 	}
-	return reconcile.Result{RequeueAfter: apart(plan.LookAgain)}, nil
+	return reconcile.Result{RequeueAfter: r.wait(plan.LookAgain)}, nil
 }
 
 // report patches the status, if it differs and if the Topic is still the one that was looked at.

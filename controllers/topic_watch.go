@@ -21,14 +21,15 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/catalogue"
 	"github.com/fairlead-io/fairlead/controllers/conditions"
+	"github.com/fairlead-io/fairlead/controllers/desired"
 )
 
 // topicConcurrency is how many Topics are worked on at a time. A pass waits for brokers most of its time, and those that wait together go
 // to the brokers in one request.
 const topicConcurrency = 64
 
-// AddTopics adds the reconciler of Topics to the manager. brokers gives the one client of a cluster, without asking any broker yet.
-func AddTopics(m manager.Manager, brokers func(*v1alpha1.Cluster) (catalogue.Brokers, error)) error {
+// addTopics adds the controller of Topics to the manager.
+func addTopics(m manager.Manager, o Options) error {
 	for name, key := range map[string]func(*v1alpha1.Topic) string{
 		topicsByCluster: func(t *v1alpha1.Topic) string { return t.Spec.ClusterRef.Name },
 		topicsByTopic:   topicKey,
@@ -45,9 +46,12 @@ func AddTopics(m manager.Manager, brokers func(*v1alpha1.Cluster) (catalogue.Bro
 		}
 	}
 	r := &topicReconciler{
-		read: m.GetClient(), write: m.GetClient(), events: m.GetEventRecorder("fairlead-operator"),
-		catalogues: catalogue.NewClusters(), brokers: brokers, memory: newTopicMemory(),
-		wake: &waker{read: m.GetClient()}, now: time.Now,
+		read: m.GetClient(), write: m.GetClient(), events: m.GetEventRecorder(desired.FieldOwner),
+		catalogues: catalogue.NewClusters(), brokers: o.Brokers.Topics, memory: newTopicMemory(),
+		wake: &waker{read: m.GetClient()}, now: time.Now, wait: apart,
+	}
+	if o.wait != nil {
+		r.wait = o.wait
 	}
 	if err := m.Add(untilStopped(r.catalogues.Close)); err != nil {
 		return err

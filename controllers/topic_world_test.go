@@ -76,7 +76,7 @@ func (w *topicWorld) start() {
 	w.topics = &topicReconciler{
 		read: w.api, write: w.api, events: w, catalogues: catalogue.NewClusters(), memory: newTopicMemory(),
 		brokers: func(*v1alpha1.Cluster) (catalogue.Brokers, error) { return w.kafka, nil },
-		wake:    &waker{read: w.api}, now: time.Now,
+		wake:    &waker{read: w.api}, now: time.Now, wait: apart,
 	}
 }
 
