@@ -11,8 +11,8 @@ import (
 // for gigabytes. Real clients stay far below, since a partition comes with a batch of at least 61 bytes, and use no tags.
 const MaxProduceElements = 1 << 17
 
-// checkProduce refuses a produce request with too many elements, or with arrays that claim more than the body has: decoding makes room
-// for what they claim. Bodies that end early in another way pass: decoding finds that.
+// checkProduce refuses a produce request with too many elements; what an array claims counts, whether it is there or not. Bodies that end
+// early within the bound pass: decoding finds that.
 func checkProduce(version int16, body []byte) error {
 	w := produceWalk{Reader: kbin.Reader{Src: body}, flexible: version >= 9, byID: version >= 13, room: MaxProduceElements}
 	w.walk()

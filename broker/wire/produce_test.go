@@ -87,7 +87,7 @@ func TestProduceTagsAreBounded(t *testing.T) {
 	}
 }
 
-// An array that claims more than the body has is refused before anybody makes room for it.
+// What an array claims counts, whether it is there or not.
 func TestProduceClaimsAreBounded(t *testing.T) {
 	body := append([]byte{0, 0, 1, 0, 0, 0, 0}, 0xff, 0xff, 0xff, 0x3f) // 2^27-2 topics
 	body = append(body, make([]byte, 1<<20)...)
