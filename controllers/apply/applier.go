@@ -38,8 +38,13 @@ type Events interface {
 // done: what would depend on it is in a later plan.
 func (a *Applier) Do(ctx context.Context, c *v1alpha1.Cluster, actions []cluster.Action) (done []cluster.Action, err error) {
 	var failed []error
+	belongs := true // of an event: the action that it is about was done
 	for _, action := range actions {
-		if err := a.one(ctx, c, action); err != nil {
+		if _, event := action.(cluster.Event); event && !belongs {
+			continue
+		}
+		err := a.one(ctx, c, action)
+		if belongs = err == nil; !belongs {
 			failed = append(failed, fmt.Errorf("%s: %w", action, err))
 			continue
 		}

@@ -79,7 +79,8 @@ type AlterSettings struct {
 // vote. Not being registered is success.
 type UnregisterBroker struct{ ID int32 }
 
-// Event records something for people, about the Cluster. Plans have one only beside an action or a change of status, never by itself.
+// Event records something for people, about the Cluster. It belongs to the action before it, and is left out when that one failed; without
+// one, to a change of status.
 type Event struct {
 	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
 	Reason  string // UpperCamelCase
@@ -168,8 +169,4 @@ func Disruptive(a Action) bool {
 
 func normal(reason, format string, args ...any) Event {
 	return Event{corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...)}
-}
-
-func warning(reason, format string, args ...any) Event {
-	return Event{corev1.EventTypeWarning, reason, fmt.Sprintf(format, args...)}
 }

@@ -46,6 +46,7 @@ func growth(t *turn) {
 		}
 	}
 	if len(resizing) > 0 {
+		t.within(Watchful)
 		t.find(conditions.StorageReady, conditions.Resizing, strings.Join(resizing, ", ")+": growing to "+want.String())
 	}
 	if len(larger) > 0 {

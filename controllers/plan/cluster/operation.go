@@ -68,17 +68,3 @@ func uid(b *broker) types.UID {
 	}
 	return b.pod.UID
 }
-
-// nextLeaving is the broker that can be taken away now.
-func (t *turn) nextLeaving() (int32, bool) {
-	m, known := t.s.Metadata.Get()
-	s := t.s.Objects.StatefulSet
-	if !known || s == nil || s.Spec.Replicas == nil {
-		return 0, false
-	}
-	last := *s.Spec.Replicas - 1
-	if last < max(1, t.c.Spec.Replicas) || last >= int32(len(t.brokers)) || t.want.Replicas != last+1 || t.holds(last, m) != "" {
-		return 0, false
-	}
-	return last, true
-}

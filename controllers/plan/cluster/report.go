@@ -69,15 +69,12 @@ func (t *turn) reportBrokers() {
 func (t *turn) stateOf(b *broker) (state, message string) {
 	r, known := b.said.Get()
 	switch {
-	case b.state.kind != running || b.state.failing && !known:
+	case b.state.kind != running || b.state.failing && !r.Ready:
 		return b.state.name, b.state.message
 	case !known:
 		return "Unreachable", "the admin endpoint does not answer: " + b.said.Why()
 	}
 	var wrong []string
-	if b.state.failing {
-		wrong = append(wrong, "it "+b.state.message)
-	}
 	if problem := t.rackProblem(b); problem != "" && r.Phase == adminapi.Starting {
 		wrong = append(wrong, problem)
 	} else if !r.Ready && r.Reason != "" {
@@ -94,7 +91,7 @@ func (t *turn) stateOf(b *broker) (state, message string) {
 
 // reportPods names the brokers that are not ready and why.
 func (t *turn) reportPods() {
-	well, unsure := true, ""
+	well := true
 	for _, b := range t.brokers {
 		if b.id >= t.want.Replicas {
 			continue
@@ -114,8 +111,7 @@ func (t *turn) reportPods() {
 			t.find(conditions.BrokersReady, conditions.BrokersNotReady, fmt.Sprintf("broker %d: %s%s", b.id, state, message))
 			t.within(Busy)
 		case !b.said.Known():
-			unsure = fmt.Sprintf("broker %d: %s", b.id, b.said.Why())
-			t.find(conditions.BrokersReady, conditions.BrokersUnreachable, unsure)
+			t.find(conditions.BrokersReady, conditions.BrokersUnreachable, fmt.Sprintf("broker %d: %s", b.id, b.said.Why()))
 		default:
 			continue
 		}
@@ -125,87 +121,4 @@ func (t *turn) reportPods() {
 	if well {
 		t.find(conditions.BrokersReady, conditions.AllReady, "")
 	}
-}
-
-// reportPartitions says whether clients are served and replicas are in sync.
-func (t *turn) reportPartitions() {
-	if !t.formed() {
-		t.find(conditions.Available, conditions.Founding, "the brokers form their metadata quorum")
-		t.find(conditions.Replicated, conditions.Founding, "")
-		t.within(Busy)
-		return
-	}
-	m, known := t.s.Metadata.Get()
-	if !known {
-		t.withoutMetadata()
-		return
-	}
-	if m.Offline > 0 {
-		t.find(conditions.Available, conditions.OfflinePartitions, counted(m.Offline, m.OfflineExamples, "without a leader"))
-	}
-	if m.UnderMinISR > 0 {
-		t.find(conditions.Available, conditions.UnderMinISR, counted(m.UnderMinISR, m.UnderMinISRExamples, "below min.insync.replicas"))
-	}
-	if m.Offline+m.UnderMinISR == 0 {
-		t.find(conditions.Available, conditions.Serving, "")
-	}
-	if m.UnderReplicated > 0 {
-		t.find(conditions.Replicated, conditions.UnderReplicated, counted(m.UnderReplicated, m.UnderReplicatedExamples, "under-replicated"))
-	} else {
-		t.find(conditions.Replicated, conditions.InSync, "")
-	}
-	if m.Offline+m.UnderMinISR+m.UnderReplicated > 0 {
-		t.within(Watchful)
-	}
-}
-
-// withoutMetadata tells from what brokers and pods say alone.
-func (t *turn) withoutMetadata() {
-	t.within(Watchful)
-	t.find(conditions.Replicated, conditions.BrokersUnreachable, t.s.Metadata.Why())
-	running, asked, leaders := 0, 0, 0
-	for _, b := range t.brokers {
-		if b.pod != nil && !b.state.down() {
-			running++
-		}
-		if r, known := b.said.Get(); known {
-			asked++
-			if r.Ready || r.IsQuorumLeader {
-				leaders++
-			}
-		}
-	}
-	switch {
-	case running == 0:
-		t.find(conditions.Available, conditions.NoBrokers, "no broker runs")
-	case asked > 0 && leaders == 0:
-		t.find(conditions.Available, conditions.NoQuorum, "no broker that answers follows a leader of the metadata quorum; its first voters: "+t.voterStates())
-	default:
-		t.find(conditions.Available, conditions.BrokersUnreachable, t.s.Metadata.Why())
-	}
-}
-
-func (t *turn) voterStates() string {
-	var out []string
-	for _, v := range t.status.Quorum.Voters {
-		state := "Missing"
-		if int(v.ID) < len(t.brokers) {
-			state, _ = t.stateOf(t.brokers[v.ID])
-		}
-		out = append(out, fmt.Sprintf("%d %s", v.ID, state))
-	}
-	return strings.Join(out, ", ")
-}
-
-// counted names some partitions and how many there are.
-func counted(n int, examples []string, what string) string {
-	s := fmt.Sprintf("%d partitions %s: ", n, what)
-	if n == 1 {
-		s = "1 partition " + what + ": "
-	}
-	s += strings.Join(examples, ", ")
-	if n > len(examples) {
-		s += ", ..."
-	}
-	return s
 }

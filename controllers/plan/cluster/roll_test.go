@@ -56,7 +56,7 @@ func TestARollWaits(t *testing.T) {
 		want string // in the message of Progressing
 	}{
 		{"while the verdict is no", func(w *world) { w.pods[0].lag, w.pods[1].lag, w.pods[2].lag = 1000, 1000, 1000 }, "not safe to stop 1: 1 in the way, first t-0 loses-acks"},
-		{"while no broker can be asked", func(w *world) { w.blind = true }, "broker 0 is Unreachable (the admin endpoint does not answer: connection refused)"},
+		{"while no broker can be asked", func(w *world) { w.blind = true }, "whether broker 0 may be stopped is not known: connection refused"},
 		{"while a pod is missing", func(w *world) { delete(w.pods, 2); w.objects.StatefulSet.Spec.Template.Spec.Containers[0].Image = "x" }, "broker 2 is "},
 		{"while another broker starts", func(w *world) { w.pods[2].age = -1000 }, ""},
 	} {
