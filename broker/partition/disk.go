@@ -2,6 +2,7 @@ package partition
 
 import (
 	"errors"
+	"io/fs"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/seglog"
@@ -17,6 +18,8 @@ func (p *Partition) storageError(doing string, err error) kafka.ErrorCode {
 		return kafka.NotLeaderOrFollower
 	case errors.Is(err, seglog.ErrOffline): // whatever it was that took it offline: an fsync may find the disk full
 		p.host.fail(doing, p.name, err)
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, seglog.ErrFailed) && p.log.Present():
+		// A reader that was overtaken, again and again, by what deletes and replaces segments.
 	case p.host.ofLog(err):
 		p.fail(doing, err)
 	case vfs.IsFull(err):

@@ -261,3 +261,23 @@ func TestALeaderThatOwesATruncation(t *testing.T) {
 		}
 	}
 }
+
+// A reader that misses a file, which something else has just deleted, says nothing of the log.
+func TestAReaderThatIsOvertakenHarmsNobody(t *testing.T) {
+	c := newCluster(t, 1, func(o *partition.Options) { o.Files = seglog.NewFilePool(1) })
+	c.topic(0)
+	b := c.brokers[0]
+	b.produce(partition.AcksLeader, "a")
+	c.set("internal.segment.bytes", "100")
+	b.produce(partition.AcksLeader, "b") // a segment of its own: the file of the first is not open any more
+	remove := b.fs.Inject(vfs.Fault{Op: vfs.OpOpen, Pattern: "*0000.log", Err: fs.ErrNotExist})
+	_, r := b.read(0, partition.ReadUncommitted)
+	wantCode(t, "a read that misses a file", r.Code, kafka.KafkaStorageError)
+	remove()
+	if values, r := b.read(0, partition.ReadUncommitted); r.Code != kafka.None || len(values) == 0 {
+		t.Errorf("after that a read gives %v, %s", values, r.Code)
+	}
+	if err := b.m.Failure(); err != nil || len(b.m.FailedLogs()) != 0 {
+		t.Errorf("the directory: %v, failed logs: %v", err, b.m.FailedLogs())
+	}
+}

@@ -3,6 +3,7 @@ package seglog
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -204,6 +205,18 @@ func (l *Log) faultBeside(op string, err error) error {
 		l.directory.fail(failure)
 	}
 	return failure
+}
+
+// Present tells whether the log's files are still where they were. A reader may miss one that was just deleted or replaced.
+func (l *Log) Present() bool {
+	l.mu.Lock()
+	segs := l.segs
+	l.mu.Unlock()
+	if len(segs) == 0 {
+		return true // it is being emptied
+	}
+	_, err := l.fs.Stat(segmentName(l.dir, segs[len(segs)-1].base, suffixes[logFile]))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // active is the segment that appends go to. For the writer.
