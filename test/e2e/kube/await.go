@@ -57,11 +57,12 @@ func (c *Cluster) Holds(t testing.TB, during time.Duration, what string, f func(
 // Condition is nil when an object, KIND/NAME, has the condition with the status, for its current generation if it says for
 // which; otherwise the error lists the conditions that it has.
 func (c *Cluster) Condition(ctx context.Context, namespace, object, condition, status string) error {
-	out, err := c.Kubectl(ctx, namespace, "get", object, "--output=json")
+	kind, name, _ := strings.Cut(object, "/")
+	text, err := c.json(ctx, namespace, kind, name)
 	if err != nil {
 		return err
 	}
-	if err := hasCondition([]byte(out), condition, status); err != nil {
+	if err := hasCondition(text, condition, status); err != nil {
 		return fmt.Errorf("%s: %w", object, err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package kube
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -62,26 +61,6 @@ func (c *Cluster) Apply(ctx context.Context, namespace, manifests string) error 
 // Helm runs helm as administrator and gives its standard output.
 func (c *Cluster) Helm(ctx context.Context, namespace string, args ...string) (string, error) {
 	return command(ctx, nil, "helm", append([]string{"--namespace", namespace}, args...)...)
-}
-
-// ErrNotFound is in an error of Get, when there is no such object.
-var ErrNotFound = errors.New("not found")
-
-// Get reads an object, or a list when name is empty, into a value with Kubernetes' JSON names: a struct of package
-// k8s.io/api, of this project's api, or one with the few fields that matter.
-func (c *Cluster) Get(ctx context.Context, namespace, kind, name string, into any) error {
-	args := []string{"get", kind, "--output=json"}
-	if name != "" {
-		args = append(args, name)
-	}
-	out, err := c.Kubectl(ctx, namespace, args...)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal([]byte(out), into); err != nil {
-		return fmt.Errorf("read %s %s: %w", kind, name, err)
-	}
-	return nil
 }
 
 // Tool runs a verb of `kube` (hack/kube): load-image, stop-node, ...

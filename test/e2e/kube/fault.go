@@ -57,9 +57,14 @@ func (c *Cluster) Evict(ctx context.Context, namespace, pod string) error {
 	return err
 }
 
+// replaceLimit bounds ReplaceDisk: the pod's grace period, and what the cluster does about it.
+const replaceLimit = 3 * time.Minute
+
 // ReplaceDisk deletes a pod of a StatefulSet together with its volume claims, and waits until the claims are new ones: a
 // disk that broke and was replaced by an empty one. The new pod may be anywhere.
 func (c *Cluster) ReplaceDisk(ctx context.Context, namespace, pod string) error {
+	ctx, cancel := context.WithTimeout(ctx, replaceLimit)
+	defer cancel()
 	old, err := c.Pod(ctx, namespace, pod)
 	if err != nil {
 		return err
@@ -108,5 +113,7 @@ func (c *Cluster) replaced(ctx context.Context, namespace, pod, oldPod string, b
 }
 
 func (c *Cluster) uid(ctx context.Context, namespace, kind, name string) (string, error) {
-	return c.Kubectl(ctx, namespace, "get", kind, name, "--output=jsonpath={.metadata.uid}")
+	var o struct{ Metadata struct{ UID string } }
+	err := c.Get(ctx, namespace, kind, name, &o)
+	return o.Metadata.UID, err
 }

@@ -2,13 +2,10 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 )
-
-func decode(text string, into any) error { return json.Unmarshal([]byte(text), into) }
 
 // Nodes lists the nodes.
 func (c *Cluster) Nodes(ctx context.Context) ([]corev1.Node, error) {

@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,4 +52,45 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 	t.Errorf("the creation of a ConfigMap is not among %v", requests)
+}
+
+// Objects are read by every name that kubectl knows, also those of kinds that were defined after the first read.
+func TestGet(t *testing.T) {
+	c := Connect(t)
+	ns := c.Namespace(t)
+	var object struct {
+		Kind     string
+		Metadata struct{ Name string }
+	}
+	for _, kind := range []string{"namespaces", "namespace", "ns", "Namespace"} {
+		object.Metadata.Name = ""
+		if err := c.Get(t.Context(), "", kind, ns, &object); err != nil || object.Kind != "Namespace" || object.Metadata.Name != ns {
+			t.Errorf("%s: %v, %v", kind, object, err)
+		}
+	}
+	if err := c.Get(t.Context(), ns, "configmap", "none", &object); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a ConfigMap that is not there: %v", err)
+	}
+	group := strings.TrimPrefix(ns, "e2e-") + ".fairlead.io"
+	if err := c.Get(t.Context(), ns, "things."+group, "", &object); err == nil {
+		t.Error("a kind that is not defined can be read")
+	}
+	Must(t, c.Apply(t.Context(), ns, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.`+group+`}
+spec:
+  group: `+group+`
+  names: {kind: Thing, plural: things, singular: thing}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`))
+	t.Cleanup(func() {
+		_, err := c.Kubectl(context.Background(), "", "delete", "crd", "things."+group)
+		Must(t, err)
+	})
+	c.Await(t, step, "new kind served", func(ctx context.Context) error { return c.Get(ctx, ns, "thing."+group, "", &object) })
+	if object.Kind != "ThingList" {
+		t.Errorf("the list is a %s", object.Kind)
+	}
 }

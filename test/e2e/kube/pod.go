@@ -3,9 +3,11 @@ package kube
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Pod is a pod with the questions that tests ask.
@@ -13,16 +15,13 @@ type Pod struct{ corev1.Pod }
 
 // Pods lists pods; selector is a label selector, or empty for all.
 func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]Pod, error) {
-	args := []string{"get", "pods", "--output=json"}
-	if selector != "" {
-		args = append(args, "--selector="+selector)
+	wanted, err := labels.Parse(selector)
+	if err != nil {
+		return nil, fmt.Errorf("selector of pods: %w", err)
 	}
 	var list struct{ Items []Pod }
-	out, err := c.Kubectl(ctx, namespace, args...)
-	if err == nil {
-		err = decode(out, &list)
-	}
-	return list.Items, err
+	err = c.Get(ctx, namespace, "pods", "", &list)
+	return slices.DeleteFunc(list.Items, func(p Pod) bool { return !wanted.Matches(labels.Set(p.Labels)) }), err
 }
 
 // Pod reads one pod.
