@@ -75,7 +75,7 @@ func (m model) clone() model {
 var testIdentity = Identity{ClusterID: "c", Node: 1, Directory: kafka.DirectoryID{7}}
 
 func testOptions() Options {
-	return Options{Identity: testIdentity, FileBytes: 700, TrailingEntries: 3}
+	return Options{Identity: testIdentity, FileBytes: 700, TrailingEntries: 3, splitBytes: 1}
 }
 
 // workload drives a log as raft would. acked is what was promised, next what the call under way makes of it.

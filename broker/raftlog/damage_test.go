@@ -320,3 +320,34 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// What a follower that was held up gets at once goes into several files: one of all of it would be longer than Open reads.
+func TestAnUpdateOfAnyLengthCanBeReadAgain(t *testing.T) {
+	disk := vfs.NewMem(5)
+	o := Options{Identity: testIdentity}
+	l, err := Open(disk, "q", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, size = 15, 16 << 20
+	u := Update{Sync: true, HardState: hardState{term: 1, commit: 0}.proto()}
+	data := make([]byte, size)
+	for i := range uint64(n) {
+		index, term := i+1, uint64(1)
+		u.Entries = append(u.Entries, &raftpb.Entry{Index: &index, Term: &term, Data: data})
+	}
+	if err := l.Save(u); err != nil {
+		t.Fatal(err)
+	}
+	files := l.Sizes().Files
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = Open(disk, "q", o); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if last, _ := l.LastIndex(); last != n || files < 3 || l.Sizes().Files != files {
+		t.Errorf("%d entries in %d files, in %d before, want %d in several", last, l.Sizes().Files, files, n)
+	}
+}

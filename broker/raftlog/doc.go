@@ -19,7 +19,7 @@
 // # Order of effects, and what survives a crash
 //
 //  1. Save writes entries, then the hard state, in one write; then one fsync when the caller needs it; then a seal
-//     without fsync. Save returns: the vote and the entries may be spoken of.
+//     without fsync. Save returns: the vote and the entries may be spoken of. Entries too many for one file go into several.
 //  2. Every record says how many bytes before it had been synced when it was written; a seal says nothing else. So a bad record is a
 //     torn tail (Open cuts it) when nothing behind it proves that its place had been synced. Otherwise it is corruption: Open
 //     refuses with [ErrCorrupt], because a member that lost a vote may vote twice.

@@ -14,6 +14,8 @@ type Options struct {
 	Identity        Identity // must be that of the folder's files, except that an empty cluster id takes theirs
 	FileBytes       int64    // a wal file that is longer is followed by a new one; DefaultFileBytes when 0
 	TrailingEntries int      // entries kept before the snapshot, for followers that are a little behind
+
+	splitBytes int64 // a wal file that is longer takes no more entries of an update; maxRecordBytes but in tests
 }
 
 // DefaultFileBytes is the length of a wal file after which a new one begins.
@@ -97,6 +99,12 @@ func (l *Log) Save(u Update) error {
 		add(typeSnapshot, func(b []byte) []byte { return append(snap.append(b), 1) })
 	}
 	for _, e := range u.Entries {
+		if l.splits(u, len(b)) {
+			var err error
+			if b, err = l.split(b, e.GetIndex()-1); err != nil {
+				return err
+			}
+		}
 		add(typeEntry, func(b []byte) []byte { return appendEntry(b, e) })
 	}
 	hard := l.hard
@@ -120,6 +128,24 @@ func (l *Log) Save(u Update) error {
 		return l.removeObsolete()
 	}
 	return nil
+}
+
+// splits tells whether the entries of an update go on in another file, since together they would make this one longer than Open reads:
+// a follower that was held up may get hundreds of megabytes at once. Not behind a snapshot or a cluster id, which a new file's
+// header would deny until the update is complete: then there are few entries.
+func (l *Log) splits(u Update, pending int) bool {
+	return u.Snapshot == nil && u.ClusterID == "" && pending > 0 && l.size+int64(pending) >= max(l.opts.FileBytes, l.opts.splitBytes)
+}
+
+// split writes what there is of an update, entries up to last, and begins the next file. A crash, or an error, behind it leaves entries
+// without the hard state that belongs to them, as a torn write may; when the update is tried again it writes them again.
+func (l *Log) split(b []byte, last uint64) ([]byte, error) {
+	l.buf = b[:0]
+	if err := l.write(b, false); err != nil {
+		return nil, err
+	}
+	l.highest = max(l.highest, last)
+	return l.buf[:0], l.roll()
 }
 
 // write appends records, syncs when asked to, and seals what was synced.

@@ -19,6 +19,9 @@ func Open(fsys vfs.FS, dir string, o Options) (*Log, error) {
 	if o.FileBytes == 0 {
 		o.FileBytes = DefaultFileBytes
 	}
+	if o.splitBytes == 0 {
+		o.splitBytes = maxRecordBytes
+	}
 	if err := fsys.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("open quorum log: %w", err)
 	}
