@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/metadata"
 	"github.com/fairlead-io/fairlead/broker/seglog"
-	"github.com/fairlead-io/fairlead/broker/vfs"
 )
 
 // A log whose folder was deleted, or cannot be read, fails alone: it answers KAFKA_STORAGE_ERROR and fetches nothing, and the other
@@ -55,7 +54,7 @@ func (h *host) endFailed(now kafka.Elapsed) {
 
 // ofLog tells whether an error is the trouble of one log alone.
 func (h *host) ofLog(err error) bool {
-	return errors.Is(err, seglog.ErrFailed) || vfs.IsConfined(err) && h.o.Directory.Present()
+	return errors.Is(err, seglog.ErrFailed) || h.o.Directory.Confines(err)
 }
 
 // noteFailed remembers a log that could not be opened.

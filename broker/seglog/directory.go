@@ -192,10 +192,13 @@ func (d *Directory) Offline() error {
 	return d.offline
 }
 
-// Present tells whether the directory itself is still there: when it is not, because its volume was unmounted, say, then a
-// file that is missing in it tells nothing of one log.
-func (d *Directory) Present() bool {
-	_, err := d.fs.Stat(path.Join(d.dir, lockName))
+// Confines tells whether an error harms the files of one log and not the directory. When the directory itself is not there,
+// because its volume was unmounted, say, a file that is missing in it tells nothing of one log.
+func (d *Directory) Confines(err error) bool {
+	if !vfs.IsConfined(err) {
+		return false
+	}
+	_, err = d.fs.Stat(path.Join(d.dir, lockName))
 	return err == nil
 }
 

@@ -176,7 +176,7 @@ func (l *Log) fault(op string, err error) error {
 	if vfs.Heals(err) {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	if vfs.IsConfined(err) && (l.directory == nil || l.directory.Present()) {
+	if l.directory == nil && vfs.IsConfined(err) || l.directory != nil && l.directory.Confines(err) {
 		l.failed = &FailedError{Op: op, Dir: l.dir, Err: err}
 		return l.failed
 	}

@@ -125,7 +125,7 @@ func (d *Directory) RemovePartition(name string) error {
 
 // faultOf is fault for an operation on one partition's folder: one that is gone or closed to us is its own trouble.
 func (d *Directory) faultOf(op string, err error) error {
-	if vfs.IsConfined(err) && d.Present() {
+	if d.Confines(err) {
 		return fmt.Errorf("%s: %w", op, err)
 	}
 	return d.fault(op, err)

@@ -262,7 +262,7 @@ func (l *Log) readAndCheck(s *segment, h *handle, header record.Header, at int64
 			return fmt.Errorf("check batch: %w", err)
 		}
 		if l.progress != nil {
-			l.progress(int(n))
+			l.progress(n)
 		}
 		crc = crc32.Update(crc, castagnoli, buf[:n])
 		pos += int64(n)
