@@ -106,7 +106,7 @@ func (d *doubles) State(p *corev1.Pod) kubetest.State {
 	id, _ := desired.PodBroker(name, p.Name)
 	files := &corev1.ConfigMap{}
 	if err := d.kube.Get(context.Background(), client.ObjectKey{Namespace: p.Namespace, Name: desired.ConfigMapName(name)}, files); err != nil {
-		d.t.Errorf("a pod is there before its files: %v", err)
+		return kubetest.State{Waiting: "ContainerCreating"}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,6 +127,9 @@ func (d *doubles) State(p *corev1.Pod) kubetest.State {
 					c.voters = append(c.voters, int32(voter))
 				}
 			}
+		}
+		if identity["cluster.id"] == "" {
+			d.t.Errorf("%s starts with files that name no cluster: %v", p.Name, files.Data)
 		}
 		c.processes[id] = &process{uid: p.UID, clusterID: identity["cluster.id"]}
 	}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -32,8 +33,17 @@ type clusterReconciler struct {
 	wait func(time.Duration) time.Duration
 }
 
-// Reconcile observes, plans, applies and reports.
+// Reconcile makes a pass.
 func (r *clusterReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	result, err := r.pass(ctx, req)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return reconcile.Result{}, nil // the operator is told to stop; the next one goes on from what is recorded
+	}
+	return result, err
+}
+
+// pass observes, plans, applies and reports.
+func (r *clusterReconciler) pass(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	c := &v1alpha1.Cluster{}
 	if err := r.live.Get(ctx, req.NamespacedName, c); err != nil {
 		if !apierrors.IsNotFound(err) {
@@ -54,22 +64,23 @@ func (r *clusterReconciler) Reconcile(ctx context.Context, req reconcile.Request
 	snapshot.Failures = failures
 	plan := cluster.Compute(snapshot)
 
-	done, failed := r.applier.Do(ctx, c, plan.Actions)
-	for _, a := range done {
+	did := r.applier.Do(ctx, c, plan.Actions)
+	for _, a := range did.Done {
 		log.FromContext(ctx).Info("done", "action", a.String())
 	}
-	outdated := apierrors.IsConflict(failed) // an object changed since it was looked at: another look, and no alarm
-	if !outdated {
-		r.memory.fail(req.NamespacedName, failed)
-	}
+	r.memory.fail(req.NamespacedName, did.Failed)
 
 	switch err := r.report(ctx, c, plan.Status); {
-	case outdated || apierrors.IsConflict(err) || apierrors.IsNotFound(err): // of the status: the Cluster changed or went meanwhile
-		return reconcile.Result{RequeueAfter: firstRetry}, nil
+	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+		did.Outdated = true // the Cluster changed or went meanwhile
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("write status: %w", err)
-	case failed != nil:
-		return reconcile.Result{}, failed // tried again soon, then less and less often
+	}
+	switch {
+	case did.Failed != nil:
+		return reconcile.Result{}, did.Failed // tried again soon, then less and less often
+	case did.Outdated:
+		return reconcile.Result{RequeueAfter: firstRetry}, nil
 	}
 	r.memory.pass(req.NamespacedName, plan.Status.Conditions)
 	return reconcile.Result{RequeueAfter: r.wait(plan.LookAgain)}, nil

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -50,6 +51,7 @@ func newStage(t *testing.T) *stage {
 	s.ns = kubetest.Namespace(t, s.kube)
 	s.doubles = newDoubles(t, s.kube)
 	s.workloads = kubetest.StartWorkloads(t, s.cfg, s.doubles)
+	t.Cleanup(s.clear)
 	t.Cleanup(func() {
 		for _, c := range s.calls.Refused() {
 			if s.mayRefuse == nil || !s.mayRefuse(c) {
@@ -58,6 +60,15 @@ func newStage(t *testing.T) *stage {
 		}
 	})
 	return s
+}
+
+// clear takes away what the operators of later tests would look after.
+func (s *stage) clear() {
+	for _, o := range []client.Object{&v1alpha1.Cluster{}, &v1alpha1.Topic{}, &appsv1.StatefulSet{}, &corev1.Pod{}} {
+		if err := s.kube.DeleteAllOf(context.Background(), o, client.InNamespace(s.ns), client.GracePeriodSeconds(0)); err != nil {
+			s.Error(err)
+		}
+	}
 }
 
 // user is the operator's name at the API server.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,23 +35,31 @@ type Events interface {
 	Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any)
 }
 
-// Do carries the actions out and returns those that were, with what the others failed of. One that fails keeps none of the others from being
-// done: what would depend on it is in a later plan.
-func (a *Applier) Do(ctx context.Context, c *v1alpha1.Cluster, actions []cluster.Action) (done []cluster.Action, err error) {
+// Result is what came of the actions of a plan.
+type Result struct {
+	Done []cluster.Action
+	// Outdated means that an object was another one by now than the plan had seen: the next plan sees it. That is no failure.
+	Outdated bool
+	// Failed is what the others failed of.
+	Failed error
+}
+
+// Do carries the actions out. One that fails keeps none of the others from being done: what would depend on it is in a later plan.
+func (a *Applier) Do(ctx context.Context, c *v1alpha1.Cluster, actions []cluster.Action) Result {
+	var r Result
 	var failed []error
-	belongs := true // of an event: the action that it is about was done
 	for _, action := range actions {
-		if _, event := action.(cluster.Event); event && !belongs {
-			continue
-		}
-		err := a.one(ctx, c, action)
-		if belongs = err == nil; !belongs {
+		switch err := a.one(ctx, c, action); {
+		case err == nil:
+			r.Done = append(r.Done, action)
+		case apierrors.IsConflict(err):
+			r.Outdated = true
+		default:
 			failed = append(failed, fmt.Errorf("%s: %w", action, err))
-			continue
 		}
-		done = append(done, action)
 	}
-	return done, errors.Join(failed...)
+	r.Failed = errors.Join(failed...)
+	return r
 }
 
 func (a *Applier) one(ctx context.Context, c *v1alpha1.Cluster, action cluster.Action) error {

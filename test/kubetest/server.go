@@ -9,12 +9,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
@@ -32,6 +34,7 @@ var server struct {
 
 // Main runs the tests of a package and ends the API server, if one was started. Use: func TestMain(m *testing.M) { os.Exit(kubetest.Main(m)) }.
 func Main(m *testing.M) int {
+	ctrllog.SetLogger(logr.Discard()) // managers are given theirs
 	code := m.Run()
 	server.mu.Lock()
 	defer server.mu.Unlock()

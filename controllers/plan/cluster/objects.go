@@ -19,8 +19,10 @@ func objects(t *turn) {
 	t.apply(t.want.BootstrapService(), orNil(live.BootstrapService))
 	t.apply(t.want.ConfigMap(), orNil(live.ConfigMap))
 	t.apply(t.want.Budget(), orNil(live.Budget))
-	held := live.StatefulSet != nil && t.applies("ConfigMap", desired.ConfigMapName(t.c.Name))
-	if !t.orphaning && !held { // a pod that says it has the new settings must have read them
+	// A pod that says it has the new settings must have read them, and none may ever read the files of somebody else: those of an earlier Cluster
+	// of this name have other identities.
+	held := t.applies("ConfigMap", desired.ConfigMapName(t.c.Name)) || live.ConfigMap != nil && live.ConfigMap.DeletionTimestamp != nil
+	if !t.orphaning && !held {
 		s := t.want.StatefulSet()
 		if live.StatefulSet != nil {
 			s.ResourceVersion = live.StatefulSet.ResourceVersion // its number of replicas was decided by what was seen
