@@ -50,6 +50,8 @@ func up(l layout, args []string) error {
 			return err
 		}
 		say("API server ready, %.1f s", time.Since(begin).Seconds())
+	} else if err := startDaemons(l, addons(l)); err != nil { // those that have ended meanwhile
+		return err
 	}
 	var nodes []node
 	for i := 1; i <= count; i++ {
