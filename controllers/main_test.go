@@ -7,4 +7,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/kubetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(kubetest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := kubetest.Main(m)
+	if programDir != "" {
+		_ = os.RemoveAll(programDir)
+	}
+	os.Exit(code)
+}
