@@ -21,14 +21,14 @@ const (
 	stepLimit  = time.Minute // of each step of a round
 )
 
-// cluster starts one of n brokers for a test, or skips it when there is no command for it.
-func cluster(t *testing.T, n int) (*control.Cluster, *kadm.Client) {
+// cluster starts one for a test, or skips it when there is no command for it.
+func cluster(t *testing.T, o control.Options) (*control.Cluster, *kadm.Client) {
 	t.Helper()
 	command := os.Getenv("CLUSTER")
 	if command == "" {
 		t.Skip("set CLUSTER to a control command; `make crash` does")
 	}
-	c, err := control.Up(command, "", control.Options{Brokers: n})
+	c, err := control.Up(command, "", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestLeadersKilledInTurn(t *testing.T) {
 		must(t, err)
 		kills = n
 	}
-	c, adm := cluster(t, brokers)
+	c, adm := cluster(t, control.Options{Brokers: brokers})
 	l := newLoad(t, c, adm)
 	var worst []time.Duration
 	for k := range kills {
@@ -218,7 +218,7 @@ func TestLeadersKilledInTurn(t *testing.T) {
 
 // Every broker in turn is stopped in order, twice, under load: no produce fails.
 func TestBrokersStoppedInTurn(t *testing.T) {
-	c, adm := cluster(t, brokers)
+	c, adm := cluster(t, control.Options{Brokers: brokers})
 	l := newLoad(t, c, adm)
 	begin := time.Now()
 	for round := range 2 * brokers {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/test/control"
 	"github.com/fairlead-io/fairlead/test/workload"
 	"github.com/twmb/franz-go/pkg/kadm"
 )
@@ -65,7 +66,7 @@ func (m *moves) done(ctx context.Context, adm *kadm.Client) error {
 
 // Replicas are moved under load, with targets that are replaced and moves that are cancelled, while a broker is killed with -9.
 func TestReplicasMovedWhileBrokersAreKilled(t *testing.T) {
-	c, adm := cluster(t, moveBrokers)
+	c, adm := cluster(t, control.Options{Brokers: moveBrokers})
 	l := newLoad(t, c, adm)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
