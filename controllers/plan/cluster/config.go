@@ -22,12 +22,13 @@ func config(t *turn) {
 		t.find(conditions.ConfigValid, conditions.Valid, "")
 		return
 	}
-	t.find(conditions.ConfigValid, conditions.ConfigInvalid, "spec.config: "+err.Error())
 	kept, ok := t.keptSettings()
 	if !ok {
 		t.makeObjects = false // nothing to go back to: no broker is made with settings that somebody is about to correct
+		t.find(conditions.ConfigValid, conditions.ConfigInvalid, "spec.config: "+err.Error()+"; no broker is made until it is corrected")
 		return
 	}
+	t.find(conditions.ConfigValid, conditions.ConfigInvalid, "spec.config: "+err.Error()+"; the brokers keep the settings that they have")
 	t.want.Settings = kept
 }
 

@@ -130,16 +130,22 @@ func ownsClaims(t *turn, uid types.UID) bool {
 	return false
 }
 
-// diskFull names the brokers that refuse writes for lack of space.
+// diskFull names the brokers that refuse writes for lack of space, with their volumes.
 func (t *turn) diskFull() {
 	var full []string
 	for _, b := range t.brokers {
 		if r, known := b.said.Get(); known && r.DiskFull {
-			full = append(full, fmt.Sprint(b.id))
+			where := fmt.Sprint(b.id)
+			if b.claim != nil {
+				size := b.claim.Status.Capacity[corev1.ResourceStorage]
+				where += " (" + b.claim.Name + ", " + size.String() + ")"
+			}
+			full = append(full, where)
 		}
 	}
 	if len(full) > 0 {
-		t.find(conditions.StorageReady, conditions.DiskFull, "disk full, writes are refused: broker "+strings.Join(full, ", "))
+		t.find(conditions.StorageReady, conditions.DiskFull,
+			"disk full, writes are refused: broker "+strings.Join(full, ", ")+"; a larger spec.storage.size, a shorter retention or deleted topics help")
 	}
 }
 

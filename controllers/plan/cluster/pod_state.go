@@ -63,7 +63,7 @@ func stateOf(p *corev1.Pod, node fact.Fact[*corev1.Node], now time.Time) podStat
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return podState{kind: stuck, failing: true, name: "Unschedulable", message: c.Message}
+			return podState{kind: stuck, failing: true, name: unschedulable, message: c.Message}
 		}
 	}
 	return podState{kind: starting, name: "Pending", message: "the pod is on its way"}
@@ -80,7 +80,7 @@ func nodeLost(p *corev1.Pod, node fact.Fact[*corev1.Node]) string {
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
-			return fmt.Sprintf("node %s is not ready since %s: %s", n.Name, c.LastTransitionTime.UTC().Format(time.RFC3339), c.Message)
+			return fmt.Sprintf("node %s is not ready since %s: %s", n.Name, c.LastTransitionTime.UTC().Format(time.RFC3339), strings.TrimSuffix(c.Message, "."))
 		}
 	}
 	return ""
@@ -103,7 +103,11 @@ func containerState(c *corev1.ContainerStatus, ready bool, now time.Time) podSta
 	return podState{kind: starting, name: "Pending", message: "the pod is on its way"}
 }
 
-const crashLoop = "CrashLoopBackOff"
+const (
+	crashLoop     = "CrashLoopBackOff"
+	imagePull     = "ImagePullBackOff"
+	unschedulable = "Unschedulable"
+)
 
 func waitingState(c *corev1.ContainerStatus) podState {
 	w := c.State.Waiting
@@ -120,13 +124,16 @@ func waitingState(c *corev1.ContainerStatus) podState {
 			s.message = ended(last)
 		}
 		return s
-	case "ErrImagePull", "ImagePullBackOff":
+	case "ErrImagePull", imagePull:
 		// The kubelet goes from one to the other and back: here they are one.
 		detail := w.Message
 		if _, after, ok := strings.Cut(detail, "ErrImagePull: "); ok {
 			detail = after
 		}
-		return podState{kind: stuck, failing: true, name: "ImagePullBackOff", message: "image " + c.Image + " cannot be pulled: " + detail}
+		if _, after, ok := strings.Cut(detail, " desc = "); ok { // the kubelet's way to the container runtime says nothing about the image
+			detail = after
+		}
+		return podState{kind: stuck, failing: true, name: imagePull, message: "image " + c.Image + " cannot be pulled: " + detail}
 	}
 	return podState{kind: stuck, failing: true, name: w.Reason, message: w.Message}
 }

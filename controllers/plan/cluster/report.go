@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/broker/adminapi"
 	"github.com/fairlead-io/fairlead/controllers/conditions"
@@ -102,9 +104,9 @@ func (t *turn) reportPods() {
 		}
 		switch {
 		case b.state.failing:
-			t.find(conditions.BrokersReady, conditions.PodFailed, "pod "+b.name+": "+state+message)
+			t.find(conditions.BrokersReady, failure(b.state), "pod "+b.name+": "+state+message)
 		case b.state.kind == lost:
-			t.find(conditions.BrokersReady, conditions.NodeLost, fmt.Sprintf("broker %d: %s", b.id, b.state.message))
+			t.find(conditions.BrokersReady, conditions.NodeLost, "pod "+b.name+message+t.untilReplaced(b))
 		case !b.serves() && t.rackProblem(b) != "":
 			t.find(conditions.BrokersReady, conditions.RackUnknown, fmt.Sprintf("broker %d: %s", b.id, t.rackProblem(b)))
 		case !b.serves():
@@ -121,4 +123,23 @@ func (t *turn) reportPods() {
 	if well {
 		t.find(conditions.BrokersReady, conditions.AllReady, "")
 	}
+}
+
+// failure is the reason for a pod that cannot run.
+func failure(s podState) conditions.Reason {
+	switch s.name {
+	case unschedulable:
+		return conditions.PodUnschedulable
+	case imagePull, "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
+		return conditions.ImageUnavailable
+	}
+	return conditions.PodFailed
+}
+
+// untilReplaced tells of a pod on a node that does not answer why it stays.
+func (t *turn) untilReplaced(b *broker) string {
+	if t.node(b) == nil {
+		return "" // Kubernetes takes pods away whose nodes are gone
+	}
+	return "; the broker may still run there, so its pod is replaced only when the node is back, or its Node is deleted or tainted " + corev1.TaintNodeOutOfService
 }

@@ -30,13 +30,27 @@ func (t *turn) reportPartitions() {
 		t.find(conditions.Available, conditions.Serving, "")
 	}
 	if m.UnderReplicated > 0 {
-		t.find(conditions.Replicated, conditions.UnderReplicated, counted(m.UnderReplicated, m.UnderReplicatedExamples, "under-replicated"))
+		t.find(conditions.Replicated, conditions.UnderReplicated, counted(m.UnderReplicated, m.UnderReplicatedExamples, "under-replicated")+t.behind())
 	} else {
 		t.find(conditions.Replicated, conditions.InSync, "")
 	}
 	if m.Offline+m.UnderMinISR+m.UnderReplicated > 0 {
 		t.within(Watchful)
 	}
+}
+
+// behind names the brokers whose replicas are not in sync, or not known to be.
+func (t *turn) behind() string {
+	var ids []string
+	for _, b := range t.brokers {
+		if b.id < t.want.Replicas && !b.settled() {
+			ids = append(ids, fmt.Sprint(b.id))
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return " (behind or away: broker " + strings.Join(ids, ", ") + ")"
 }
 
 // withoutMetadata tells from what brokers and pods say alone.

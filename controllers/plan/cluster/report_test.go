@@ -28,16 +28,20 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		text   string
 	}{
 		{"a disk is full", func(_ *world, s *Snapshot) { s.say(1, func(r *adminapi.Readiness) { r.DiskFull = true }) },
-			conditions.StorageReady, conditions.DiskFull, "disk full, writes are refused: broker 1"},
+			conditions.StorageReady, conditions.DiskFull, "disk full, writes are refused: broker 1 (data-a-1, 1Gi); a larger spec.storage.size"},
 		{"a node does not answer", func(w *world, s *Snapshot) { w.lost[2] = true; *s = w.snapshot() },
-			conditions.BrokersReady, conditions.NodeLost, "broker 2: node node-2 is not ready since 2026-01-01T00:00:00Z: Kubelet stopped posting node status."},
+			conditions.BrokersReady, conditions.NodeLost, "pod a-2: node node-2 is not ready since 2026-01-01T00:00:00Z: Kubelet stopped posting node status; the broker may still run there, so its pod is replaced only when"},
 		{"a node is gone", func(w *world, s *Snapshot) {
 			w.lost[2] = true
 			*s = w.snapshot()
 			s.Nodes["node-2"] = fact.Known[*corev1.Node](nil)
-		}, conditions.BrokersReady, conditions.NodeLost, "broker 2: node node-2 is gone"},
+		}, conditions.BrokersReady, conditions.NodeLost, "pod a-2: node node-2 is gone"},
 		{"a broker crashes", func(w *world, s *Snapshot) { w.pods[1].state = "CrashLoopBackOff"; *s = w.snapshot() },
 			conditions.BrokersReady, conditions.PodFailed, "pod a-1: CrashLoopBackOff: ended with exit code 1: bad broker config: x"},
+		{"an image is missing", func(w *world, s *Snapshot) { w.pods[1].state = "ErrImagePull"; *s = w.snapshot() },
+			conditions.BrokersReady, conditions.ImageUnavailable, "pod a-1: ImagePullBackOff: image fairlead:1 cannot be pulled: not found"},
+		{"no node takes a pod", func(w *world, s *Snapshot) { w.pods[1].state = "Unschedulable"; *s = w.snapshot() },
+			conditions.BrokersReady, conditions.PodUnschedulable, "pod a-1: Unschedulable: 0/3 nodes are available: 3 Insufficient memory."},
 		{"a broker recovers", func(_ *world, s *Snapshot) {
 			s.say(0, func(r *adminapi.Readiness) {
 				r.Ready, r.Phase, r.Reason, r.Recovery.Done = false, adminapi.Recovering, "opening logs", 17
@@ -52,8 +56,9 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			s.metadata(func(m *Metadata) { m.UnderMinISR, m.UnderMinISRExamples = 1, []string{"c-0"} })
 		}, conditions.Available, conditions.UnderMinISR, "1 partition below min.insync.replicas: c-0"},
 		{"partitions are under-replicated", func(_ *world, s *Snapshot) {
+			s.say(2, func(r *adminapi.Readiness) { r.CaughtUp = false })
 			s.metadata(func(m *Metadata) { m.UnderReplicated, m.UnderReplicatedExamples = 2, []string{"a-0", "a-1"} })
-		}, conditions.Replicated, conditions.UnderReplicated, "2 partitions under-replicated: a-0, a-1"},
+		}, conditions.Replicated, conditions.UnderReplicated, "2 partitions under-replicated: a-0, a-1 (behind or away: broker 2)"},
 		{"no broker runs", func(w *world, s *Snapshot) {
 			for _, p := range w.pods {
 				p.state = "CrashLoopBackOff"
@@ -188,8 +193,8 @@ func TestStateOfAPod(t *testing.T) {
 		{"being deleted", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &at}}, going, false, "Terminating", "the pod is being deleted"},
 		{"evicted", &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on disk"}}, crashed, true, "Evicted", "the pod has ended, and is made again: low on disk"},
 		{"being made", waiting("ContainerCreating", ""), starting, false, "ContainerCreating", "the container is being made"},
-		{"an image is pulled", waiting("ErrImagePull", "rpc: not found"), stuck, true, "ImagePullBackOff", "image i cannot be pulled: rpc: not found"},
-		{"an image is waited for", waiting("ImagePullBackOff", `Back-off pulling image "i": ErrImagePull: rpc: not found`), stuck, true, "ImagePullBackOff", "image i cannot be pulled: rpc: not found"},
+		{"an image is pulled", waiting("ErrImagePull", "rpc error: code = NotFound desc = i: not found"), stuck, true, "ImagePullBackOff", "image i cannot be pulled: i: not found"},
+		{"an image is waited for", waiting("ImagePullBackOff", `Back-off pulling image "i": ErrImagePull: rpc error: code = NotFound desc = i: not found`), stuck, true, "ImagePullBackOff", "image i cannot be pulled: i: not found"},
 		{"a wrong configuration", waiting("CreateContainerConfigError", "secret not found"), stuck, true, "CreateContainerConfigError", "secret not found"},
 		{"it ended", status(corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &ended}}), crashed, true, "OOMKilled", "OOMKilled, ended with exit code 137"},
 		{"it runs again after crashes", again(time.Minute, 2), running, true, "CrashLoopBackOff", "OOMKilled, ended with exit code 137"},

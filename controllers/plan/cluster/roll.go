@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/desired"
 )
@@ -55,10 +57,24 @@ func (t *turn) hash() string {
 const startedOtherwise = "it was started with other settings or another pod spec than wanted"
 
 func (t *turn) rollReason(b *broker) string {
-	if b.state.down() {
-		return "it does not run (" + b.state.name + "), and " + startedOtherwise[len("it "):]
+	why := startedOtherwise
+	if has := imageOf(b.pod); has != "" && has != t.want.Image {
+		why = "its image is " + has + " and is to be " + t.want.Image
 	}
-	return startedOtherwise
+	if b.state.down() {
+		return "it does not run (" + b.state.name + "), and " + why
+	}
+	return why
+}
+
+// imageOf is what the broker's container was to be made from.
+func imageOf(p *corev1.Pod) string {
+	for i := range p.Spec.Containers {
+		if c := &p.Spec.Containers[i]; c.Name == desired.Container {
+			return c.Image
+		}
+	}
+	return ""
 }
 
 // outdated are the brokers whose pods were started with something else than is wanted.

@@ -22,8 +22,9 @@ func (t *turn) reportRoll() {
 	if b := t.failedCurrent(); b != nil {
 		m := "broker " + fmt.Sprint(b.id) + " was restarted and does not come back"
 		if len(left) > 0 {
-			m += "; to restart: " + strings.Join(left, ", ")
+			m += "; until it does these stay as they are: broker " + strings.Join(left, ", ")
 		}
+		m += "; an edit of the Cluster is applied to broker " + fmt.Sprint(b.id) + " first"
 		t.find(conditions.Progressing, conditions.RollStopped, m)
 		t.within(Watchful)
 		return

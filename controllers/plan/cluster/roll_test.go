@@ -107,25 +107,26 @@ func TestARecordedRestartIsDroppedWhenItsReasonsAreGone(t *testing.T) {
 
 func TestC51ABadChangeStopsAtTheFirstPodAndIsCorrectedByAnEdit(t *testing.T) {
 	for _, r := range []struct {
-		what   string
-		bad    func(w *world)
-		state  string
-		reason string
+		what    string
+		bad     func(w *world)
+		state   string
+		reason  conditions.Reason
+		message string
 	}{
 		{"an image that does not exist", func(w *world) {
 			w.bad["fairlead:none"] = "ErrImagePull"
 			w.edit(image("fairlead:none"))
-		}, "ImagePullBackOff", "pod a-1: ImagePullBackOff: image fairlead:none cannot be pulled: not found"},
+		}, "ImagePullBackOff", conditions.ImageUnavailable, "pod a-1: ImagePullBackOff: image fairlead:none cannot be pulled: not found"},
 		{"a memory request that no node has", func(w *world) {
 			w.edit(func(s *v1alpha1.ClusterSpec) {
 				s.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("10Ti")}
 			})
-		}, "Unschedulable", "pod a-1: Unschedulable: 0/3 nodes are available: 3 Insufficient memory."},
+		}, "Unschedulable", conditions.PodUnschedulable, "pod a-1: Unschedulable: 0/3 nodes are available: 3 Insufficient memory."},
 		{"a setting with which the broker ends", func(w *world) {
 			w.bad["num.network.threads=77"] = "CrashLoopBackOff"
 			w.bad["default.replication.factor=77"] = "CrashLoopBackOff"
 			w.edit(func(s *v1alpha1.ClusterSpec) { s.Config = map[string]string{"default.replication.factor": "77"} })
-		}, "CrashLoopBackOff", "pod a-1: CrashLoopBackOff: ended with exit code 1: bad broker config: x"},
+		}, "CrashLoopBackOff", conditions.PodFailed, "pod a-1: CrashLoopBackOff: ended with exit code 1: bad broker config: x"},
 	} {
 		w := converged(t, 3)
 		r.bad(w)
@@ -135,7 +136,7 @@ func TestC51ABadChangeStopsAtTheFirstPodAndIsCorrectedByAnEdit(t *testing.T) {
 		if got := w.restarts(); len(got) != 1 || got[0] != "a-1" {
 			t.Errorf("%s: restarted %v", r.what, got)
 		}
-		if w.reason(conditions.Ready) != conditions.PodFailed || !strings.HasPrefix(w.message(conditions.Ready), r.reason) ||
+		if w.reason(conditions.Ready) != r.reason || !strings.HasPrefix(w.message(conditions.Ready), r.message) ||
 			w.reason(conditions.Progressing) != conditions.RollStopped || w.c.Status.Brokers[1].State != r.state {
 			t.Errorf("%s: %s", r.what, w.summary())
 		}

@@ -127,8 +127,8 @@ again in 45s
 func TestATopicThatExistedIsAdopted(t *testing.T) {
 	s := world(found(exists(3, 2)), partitions(3), replicas(2))
 	p := expect(t, "as it is", s, `
-Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Ready=True Applied: the topic is as the spec says
+Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -139,14 +139,14 @@ again in 45s
 	expect(t, "and brought in line", world(found(exists(3, 2, "retention.ms=1")), partitions(4), configured("segment.ms=5")), `
 grow t to 4 partitions
 alter t, segment.ms=5, take back retention.ms
-Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Ready=False Applying: the topic is being brought in line with the spec
+Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Replicated=True InSync: every replica is in sync
 again in 1s
 `)
 	expect(t, "or not, when that is impossible", world(found(exists(3, 2)), partitions(2)), `
-Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Ready=False CannotShrink: the topic has 3 partitions and spec.partitions is 2: partitions cannot be taken away; nothing of the spec is applied until it is at least 3
+Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -356,14 +356,14 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 	paused := func(s *Snapshot) { s.Cluster.Spec.Paused = true; s.Topic.Spec.DeletionPolicy = v1alpha1.Delete }
 	const left = "Ready=False ClusterPaused: Cluster c is paused: the topic is not as the spec says, and is left as it is\n"
 	expect(t, "a topic that is missing", world(paused), "\n"+left+"again in 45s\n")
-	expect(t, "a topic that differs", world(paused, found(exists(1, 1)), partitions(2)), `
-Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
-`+left+`Replicated=True InSync: every replica is in sync
+	expect(t, "a topic that differs", world(paused, found(exists(1, 1)), partitions(2)), 
+`+left+`Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
+Replicated=True InSync: every replica is in sync
 again in 45s
 `)
 	expect(t, "a topic that is as it should be", world(paused, found(exists(1, 1))), `
-Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Ready=True Applied: the topic is as the spec says
+Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -374,8 +374,8 @@ func TestHealthIsReported(t *testing.T) {
 	f.Partitions[0].ISR = []int32{0}
 	f.Partitions[1].ISR, f.Partitions[1].Leader = []int32{1}, -1
 	p := expect(t, "offline", settled(found(f)), `
-Ready=False Offline: 1 of 3 partitions have no leader: nobody can write or read them
-Replicated=False UnderReplicated: 2 of 3 partitions have replicas that are not in sync
+Ready=False Offline: 1 of 3 partitions have no leader, nobody can write or read them: 1
+Replicated=False UnderReplicated: 2 of 3 partitions have replicas that are not in sync: 0, 1 (behind or away: broker 0, 1)
 again in 45s
 `)
 	if p.Status.UnderReplicated != 2 || p.Status.Offline != 1 {
@@ -383,8 +383,8 @@ again in 45s
 	}
 	f.Partitions[1].Leader = 1
 	expect(t, "under-replicated", settled(found(f)), `
-Ready=True Applied: the topic is as the spec says
-Replicated=False UnderReplicated: 2 of 3 partitions have replicas that are not in sync
+Ready=True Applied: the topic is as the spec says; 2 of 3 partitions are under-replicated
+Replicated=False UnderReplicated: 2 of 3 partitions have replicas that are not in sync: 0, 1 (behind or away: broker 0, 1)
 again in 45s
 `)
 	tool := exists(1, 2)

@@ -2,7 +2,6 @@ package topic
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,13 +13,15 @@ import (
 // report is a status in the making.
 type report struct {
 	status     v1alpha1.TopicStatus // but for its conditions, which are those of before
+	offline    []int                // partitions of the topic that was found
+	behind     behind               // of that topic
 	conditions map[conditions.Type]metav1.Condition
 	now        time.Time
 }
 
 // begin takes over the status that is there: what is not known now stays as it was seen last.
 func begin(s Snapshot) *report {
-	r := &report{*s.Topic.Status.DeepCopy(), map[conditions.Type]metav1.Condition{}, s.Now}
+	r := &report{status: *s.Topic.Status.DeepCopy(), conditions: map[conditions.Type]metav1.Condition{}, now: s.Now}
 	for _, t := range []conditions.Type{conditions.Ready, conditions.Replicated, conditions.Adopted} {
 		if c := conditions.Get(r.status.Conditions, t); c != nil {
 			r.conditions[t] = *c
@@ -46,18 +47,18 @@ func (r *report) done() v1alpha1.TopicStatus {
 func (r *report) see(f *Found) {
 	st := &r.status
 	st.TopicID = f.ID.String()
-	st.Partitions, st.ReplicationFactor, st.UnderReplicated, st.Offline = int32(len(f.Partitions)), 0, 0, 0
+	st.Partitions, st.ReplicationFactor = int32(len(f.Partitions)), 0
+	r.offline, r.behind = nil, behind{}
 	for i, p := range f.Partitions {
 		if n := int32(len(p.target())); i == 0 || n < st.ReplicationFactor {
 			st.ReplicationFactor = n
 		}
-		if slices.ContainsFunc(p.Replicas, func(id int32) bool { return !slices.Contains(p.ISR, id) && !slices.Contains(p.Adding, id) }) {
-			st.UnderReplicated++
-		}
+		r.behind.add(i, p)
 		if p.Leader < 0 {
-			st.Offline++
+			r.offline = append(r.offline, i)
 		}
 	}
+	st.Offline, st.UnderReplicated = int32(len(r.offline)), int32(len(r.behind.partitions))
 }
 
 // forget is for a topic that does not exist.
@@ -81,7 +82,7 @@ func (r *report) ready(reason conditions.Reason, format string, args ...any) {
 // replicated sets Replicated by what was found, of a topic whose number of replicas is as wanted.
 func (r *report) replicated() {
 	if n := r.status.UnderReplicated; n > 0 {
-		r.set(conditions.Replicated, conditions.UnderReplicated, "%d of %d partitions have replicas that are not in sync", n, r.status.Partitions)
+		r.set(conditions.Replicated, conditions.UnderReplicated, "%d of %d partitions have replicas that are not in sync: %s", n, r.status.Partitions, &r.behind)
 		return
 	}
 	r.set(conditions.Replicated, conditions.InSync, "every replica is in sync")
@@ -90,7 +91,11 @@ func (r *report) replicated() {
 // serves sets Ready of a topic that is as the spec says.
 func (r *report) serves() {
 	if n := r.status.Offline; n > 0 {
-		r.ready(conditions.Offline, "%d of %d partitions have no leader: nobody can write or read them", n, r.status.Partitions)
+		r.ready(conditions.Offline, "%d of %d partitions have no leader, nobody can write or read them: %s", n, r.status.Partitions, some(r.offline))
+		return
+	}
+	if n := r.status.UnderReplicated; n > 0 {
+		r.ready(conditions.Applied, "the topic is as the spec says; %d of %d partitions are under-replicated", n, r.status.Partitions)
 		return
 	}
 	r.ready(conditions.Applied, "the topic is as the spec says")
