@@ -114,10 +114,11 @@ func TestOperatorRestartsInTheMiddleOfARoll(t *testing.T) {
 func TestBadChangeIsRepairedByTheNextEdit(t *testing.T) {
 	for _, r := range []struct {
 		what, state, cause string
+		reason             conditions.Reason
 		worsen             func(*v1alpha1.ClusterSpec)
 	}{
-		{"an image that does not exist", "ImagePullBackOff", "cannot be pulled", func(c *v1alpha1.ClusterSpec) { c.Image = "bad:image" }},
-		{"more memory than any node has", "Unschedulable", "Insufficient memory", func(c *v1alpha1.ClusterSpec) {
+		{"an image that does not exist", "ImagePullBackOff", "cannot be pulled", conditions.ImageUnavailable, func(c *v1alpha1.ClusterSpec) { c.Image = "bad:image" }},
+		{"more memory than any node has", "Unschedulable", "Insufficient memory", conditions.PodUnschedulable, func(c *v1alpha1.ClusterSpec) {
 			c.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("10Ti")}
 		}},
 	} {
@@ -131,7 +132,7 @@ func TestBadChangeIsRepairedByTheNextEdit(t *testing.T) {
 			before := s.uids("c")
 			s.double("c").do(nil, func(d *double) { d.badImages["bad:image"] = true })
 			s.edit("c", func(c *v1alpha1.Cluster) { r.worsen(&c.Spec) })
-			s.awaitCondition("c", "BrokersReady", metav1.ConditionFalse, string(conditions.PodFailed), r.cause)
+			s.awaitCondition("c", "BrokersReady", metav1.ConditionFalse, string(r.reason), r.cause)
 			c = s.awaitCondition("c", "Progressing", metav1.ConditionFalse, string(conditions.RollStopped), "")
 			s.awaitPasses("c", 5)
 			broken := s.changed(before, s.uids("c"))

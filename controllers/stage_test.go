@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,7 +49,6 @@ func newStage(t *testing.T) *stage {
 	s.ns = kubetest.Namespace(t, s.kube)
 	s.doubles = newDoubles(t, s.kube)
 	s.workloads = kubetest.StartWorkloads(t, s.cfg, s.doubles)
-	t.Cleanup(s.clear)
 	t.Cleanup(func() {
 		for _, c := range s.calls.Refused() {
 			if s.mayRefuse == nil || !s.mayRefuse(c) {
@@ -60,15 +57,6 @@ func newStage(t *testing.T) *stage {
 		}
 	})
 	return s
-}
-
-// clear takes away what the operators of later tests would look after.
-func (s *stage) clear() {
-	for _, o := range []client.Object{&v1alpha1.Cluster{}, &v1alpha1.Topic{}, &appsv1.StatefulSet{}, &corev1.Pod{}} {
-		if err := s.kube.DeleteAllOf(context.Background(), o, client.InNamespace(s.ns), client.GracePeriodSeconds(0)); err != nil {
-			s.Error(err)
-		}
-	}
 }
 
 // user is the operator's name at the API server.
@@ -189,8 +177,8 @@ func (s *stage) create(o client.Object) {
 // cluster makes a Cluster.
 func (s *stage) cluster(name string, brokers int32, change ...func(*v1alpha1.Cluster)) *v1alpha1.Cluster {
 	s.Helper()
-	c := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: name},
-		Spec: v1alpha1.ClusterSpec{Replicas: brokers, Storage: v1alpha1.Storage{Size: resource.MustParse("1Gi")}}}
+	c := newCluster(s.ns, name)
+	c.Spec.Replicas = brokers
 	for _, f := range change {
 		f(c)
 	}

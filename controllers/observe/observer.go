@@ -48,6 +48,10 @@ func (o *Observer) Snapshot(ctx context.Context, c *v1alpha1.Cluster) (cluster.S
 	if err := o.readObjects(ctx, &s); err != nil {
 		return s, fmt.Errorf("observe cluster %s/%s: %w", c.Namespace, c.Name, err)
 	}
+	if c.DeletionTimestamp != nil { // brokers that go do not answer, and no plan asks
+		s.Now = o.Now()
+		return s, nil
+	}
 	s.Nodes = o.nodes(ctx, s)
 	s.StorageClasses = o.storageClasses(ctx, s)
 	s.Brokers = o.readiness(ctx, s)

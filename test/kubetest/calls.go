@@ -19,6 +19,7 @@ type Calls struct {
 // Call is a request and its answer.
 type Call struct {
 	Method, Path string
+	Watch        bool
 	Status       int // 0: there was no answer
 }
 
@@ -47,10 +48,7 @@ type recorder struct {
 
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := r.next.RoundTrip(req)
-	call := Call{Method: req.Method, Path: req.URL.Path}
-	if req.URL.Query().Has("watch") {
-		call.Path += "?watch"
-	}
+	call := Call{Method: req.Method, Path: req.URL.Path, Watch: req.URL.Query().Has("watch")}
 	if resp != nil {
 		call.Status = resp.StatusCode
 	}
@@ -82,4 +80,62 @@ func (c *Calls) Writes() []Call {
 // Refused are the calls that the client had no permission for.
 func (c *Calls) Refused() []Call {
 	return slices.DeleteFunc(c.All(), func(c Call) bool { return c.Status != http.StatusForbidden })
+}
+
+// Permission is what a call needs.
+type Permission struct{ Group, Resource, Verb string }
+
+// Permissions are those that the calls needed, each once: a patch that made its object needed two. Resources have their subresource: pods/status.
+func (c *Calls) Permissions() map[Permission]bool {
+	all := map[Permission]bool{}
+	for _, call := range c.All() {
+		group, resource, named := target(call.Path)
+		if resource == "" {
+			continue
+		}
+		verb := ""
+		switch call.Method {
+		case http.MethodGet:
+			verb = "list"
+			if named {
+				verb = "get"
+			}
+			if call.Watch {
+				verb = "watch"
+			}
+		case http.MethodPost:
+			verb = "create"
+		case http.MethodPut:
+			verb = "update"
+		case http.MethodPatch:
+			verb = "patch"
+			if call.Status == http.StatusCreated {
+				all[Permission{group, resource, "create"}] = true
+			}
+		case http.MethodDelete:
+			verb = "delete"
+		}
+		all[Permission{group, resource, verb}] = true
+	}
+	return all
+}
+
+// target reads /api/v1/... and /apis/GROUP/VERSION/..., then [namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]].
+func target(path string) (group, resource string, named bool) {
+	p := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case len(p) > 2 && p[0] == "api":
+		p = p[2:]
+	case len(p) > 3 && p[0] == "apis":
+		group, p = p[1], p[3:]
+	default:
+		return "", "", false
+	}
+	if len(p) > 2 && p[0] == "namespaces" {
+		p = p[2:]
+	}
+	if len(p) == 3 {
+		return group, p[0] + "/" + p[2], true
+	}
+	return group, p[0], len(p) > 1
 }

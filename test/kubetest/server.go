@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -82,7 +84,8 @@ func Client(t testing.TB, cfg *rest.Config) client.WithWatch {
 	return c
 }
 
-// Namespace makes a namespace for one test. It stays: nothing empties namespaces here.
+// Namespace makes a namespace for one test. It stays, since nothing empties namespaces here; what operators and stand-ins of later tests would
+// look after is deleted at the end.
 func Namespace(t testing.TB, c client.Client) string {
 	t.Helper()
 	prefix := strings.Map(func(r rune) rune {
@@ -95,6 +98,13 @@ func Namespace(t testing.TB, c client.Client) string {
 	if err := c.Create(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		for _, o := range []client.Object{&v1alpha1.Topic{}, &v1alpha1.Cluster{}, &appsv1.StatefulSet{}, &corev1.Pod{}} {
+			if err := c.DeleteAllOf(context.Background(), o, client.InNamespace(n.Name), client.GracePeriodSeconds(0)); err != nil {
+				t.Errorf("delete all %T: %v", o, err)
+			}
+		}
+	})
 	return n.Name
 }
 
