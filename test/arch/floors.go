@@ -80,8 +80,9 @@ var Controllers = Tree{Dir: "controllers", Kubernetes: true,
 
 		"brokerclient": {4, Shell},
 
-		"observe": {5, Shell},
-		"apply":   {5, Shell},
+		"catalogue": {5, Shell},
+		"observe":   {5, Shell},
+		"apply":     {5, Shell},
 
 		".": {6, Shell},
 	},
