@@ -246,6 +246,7 @@ func (l *Log) afterCut(next kafka.Offset) error {
 	if err := l.settleProducers(Options{Now: l.active().appended}, &RecoveryReport{}); err != nil {
 		return err
 	}
+	l.producers.AdvanceStart(l.start)
 	return l.syncDir()
 }
 
