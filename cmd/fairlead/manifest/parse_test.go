@@ -72,7 +72,7 @@ func TestParseRefuses(t *testing.T) {
 	f(head, "line 1: spec: is missing")
 	f(head+"spec:", "line 1: spec: is missing")
 	f("apiVersion: fairlead.io/v1alpha1\nkind: Topic\nmetadata: {}\nspec: {}", "line 1: metadata.name: is missing")
-	f("apiVersion: fairlead.io/v1alpha1\nkind: Topic\nmetadata: {name: t, nmae: t}\nspec: {}", "line 3: metadata.nmae: unknown field")
+	f("apiVersion: fairlead.io/v1alpha1\nkind: Topic\nmetadata: {name: t, title: t}\nspec: {}", "line 3: metadata.title: unknown field")
 	f(head+"spec: {}\nspce: {}", "line 5: spce: unknown field")
 	f(head+"spec:\n  partition: 3", "line 5: spec.partition: unknown field")
 	f(head+"spec:\n  partitions: 3\n  partitions: 4", "line 6: spec.partitions: is there twice")
