@@ -54,6 +54,12 @@ func TestMerge(t *testing.T) {
 	if first[0].Type != "Available" || first[1].Type != "Replicated" || first[0].LastTransitionTime != metav1.NewTime(time.Unix(100, 0)) || first[0].ObservedGeneration != 1 {
 		t.Errorf("%+v", first)
 	}
+	t.Run("the summary comes first", func(t *testing.T) {
+		c := Merge(Cluster, nil, []metav1.Condition{New(Cluster, Available, Serving, ""), New(Cluster, Ready, AsWanted, "")}, 1, t0)
+		if c[0].Type != "Ready" || c[1].Type != "Available" {
+			t.Errorf("%+v", c)
+		}
+	})
 	t.Run("a new message and reason keep the time", func(t *testing.T) {
 		c := Merge(Cluster, first, []metav1.Condition{New(Cluster, Available, Serving, "c")}, 2, t1)
 		if len(c) != 1 || c[0].LastTransitionTime != first[0].LastTransitionTime || c[0].Message != "c" || c[0].ObservedGeneration != 2 {

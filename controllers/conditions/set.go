@@ -53,8 +53,8 @@ func Is(list []metav1.Condition, t Type, r Reason) bool {
 	return c != nil && c.Reason == string(r)
 }
 
-// Merge is what a status has after the conditions old were found to be now: one of each type in the order of their names, for this
-// generation. The time of transition of a condition stays unless its status changes. Types that the kind's table has and that are not
+// Merge is what a status has after the conditions old were found to be now: one of each type, Ready first and the others in the order of
+// their names, for this generation. The time of transition of a condition stays unless its status changes. Types that the kind's table has and that are not
 // in now are gone, those of others stay.
 func Merge(k Kind, old, now []metav1.Condition, generation int64, at time.Time) []metav1.Condition {
 	var merged []metav1.Condition
@@ -72,8 +72,16 @@ func Merge(k Kind, old, now []metav1.Condition, generation int64, at time.Time) 
 			merged = append(merged, c)
 		}
 	}
-	slices.SortFunc(merged, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
+	slices.SortFunc(merged, func(a, b metav1.Condition) int { return strings.Compare(place(a), place(b)) })
 	return merged
+}
+
+// place sorts conditions as people read them.
+func place(c metav1.Condition) string {
+	if c.Type == string(Ready) {
+		return ""
+	}
+	return c.Type
 }
 
 func ours(k Kind, t string) bool {

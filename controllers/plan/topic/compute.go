@@ -33,14 +33,18 @@ func Compute(s Snapshot) Plan {
 	if reason, message := unfit(s); reason != "" {
 		r.ready(reason, "%s", message)
 		delete(r.conditions, conditions.Replicated)
-		return Plan{Actions: finalizer(s, false), Status: r.done(), LookAgain: Steady}
+		return Plan{Actions: release(s), Status: r.done(), LookAgain: Steady}
 	}
 	if wait := absentCluster(s, r); wait != nil {
 		return *wait
 	}
 	p := planTopic(s, r)
-	if !s.Cluster.Spec.Paused {
-		p.Actions = append(finalizer(s, s.Topic.Spec.DeletionPolicy == v1alpha1.Delete), p.Actions...)
+	switch {
+	case s.Cluster.Spec.Paused:
+	case s.Topic.Spec.DeletionPolicy != v1alpha1.Delete:
+		p.Actions = append(release(s), p.Actions...)
+	case p.Acts() || p.Status.TopicID != "": // before there can be a topic there is nothing to wait for
+		p.Actions = append(hold(s), p.Actions...)
 	}
 	return p
 }
@@ -80,13 +84,17 @@ func before(a, b *v1alpha1.Topic) bool {
 	return strings.Compare(a.Name, b.Name) < 0
 }
 
-// finalizer makes the finalizer be there or not.
-func finalizer(s Snapshot, want bool) []Action {
-	has := slices.Contains(s.Topic.Finalizers, Finalizer)
-	switch {
-	case want && !has:
-		return []Action{Hold{}}
-	case !want && has:
+// hold has the finalizer put on where it is not.
+func hold(s Snapshot) []Action {
+	if slices.Contains(s.Topic.Finalizers, Finalizer) {
+		return nil
+	}
+	return []Action{Hold{}}
+}
+
+// release has the finalizer taken off where it is.
+func release(s Snapshot) []Action {
+	if slices.Contains(s.Topic.Finalizers, Finalizer) {
 		return []Action{Release{}}
 	}
 	return nil
@@ -129,7 +137,7 @@ func planTopic(s Snapshot, r *report) Plan {
 // unreachable is the plan while the cluster does not answer. A short silence is not worth a word.
 func unreachable(s Snapshot, r *report) Plan {
 	if !s.HeardAt.IsZero() && s.Now.Sub(s.HeardAt) < Patience && s.Topic.Status.ObservedGeneration == s.Topic.Generation {
-		return Plan{Status: s.Topic.Status, LookAgain: Retry}
+		return Plan{Status: s.Topic.Status, LookAgain: Busy}
 	}
 	name := s.Cluster.Name
 	r.ready(conditions.ClusterNotReady, "no broker of Cluster %s answers: its conditions say more", name)

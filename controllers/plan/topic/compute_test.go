@@ -335,7 +335,7 @@ again in 30s
 	expect(t, "a short silence", s, `
 Ready=True Applied: the topic is as the spec says
 Replicated=True InSync: every replica is in sync
-again in 30s
+again in 10s
 `)
 	s.Now = start.Add(Patience)
 	p := expect(t, "a long silence", s, `
@@ -356,8 +356,7 @@ func TestAPausedClusterIsLeftAlone(t *testing.T) {
 	paused := func(s *Snapshot) { s.Cluster.Spec.Paused = true; s.Topic.Spec.DeletionPolicy = v1alpha1.Delete }
 	const left = "Ready=False ClusterPaused: Cluster c is paused: the topic is not as the spec says, and is left as it is\n"
 	expect(t, "a topic that is missing", world(paused), "\n"+left+"again in 45s\n")
-	expect(t, "a topic that differs", world(paused, found(exists(1, 1)), partitions(2)), 
-`+left+`Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
+	expect(t, "a topic that differs", world(paused, found(exists(1, 1)), partitions(2)), "\n"+left+`Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Replicated=True InSync: every replica is in sync
 again in 45s
 `)
@@ -426,6 +425,20 @@ create t, partitions -1, replicas -1
 Ready=False Creating: the topic is being created
 again in 1s
 `)
+	s.Found, s.HeardAt = fact.Unknown[*Found]("refused"), time.Time{}
+	expect(t, "while no broker was ever asked it waits for nothing", s, `
+Ready=Unknown ClusterNotReady: no broker of Cluster c answers: its conditions say more
+again in 30s
+`)
+	s.Topic.Finalizers = []string{Finalizer}
+	if p := Compute(s); len(p.Actions) != 0 {
+		t.Errorf("a creation that nobody confirmed may have been made: %s", show(p))
+	}
+	s = settled(found(exists(1, 1)), func(s *Snapshot) { s.Found = fact.Known(exists(1, 1)) })
+	s.Topic.Spec.DeletionPolicy, s.Topic.Generation, s.Found = v1alpha1.Delete, 2, fact.Unknown[*Found]("refused")
+	if p := Compute(s); len(p.Actions) != 1 || p.Actions[0] != (Hold{}) {
+		t.Errorf("a topic that was seen once is held: %s", show(p))
+	}
 	s = settled(found(exists(1, 1)), func(s *Snapshot) { s.Topic.Finalizers = []string{"other", Finalizer} })
 	expect(t, "of a topic that is kept it is taken off", s, `
 take the finalizer off
