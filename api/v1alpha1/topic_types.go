@@ -36,7 +36,8 @@ type TopicList struct {
 	Items           []Topic `json:"items"`
 }
 
-// TopicSpec is what a user wants of a topic.
+// TopicSpec is what a user wants of a topic: all of it is applied or nothing. While one part is impossible, or refused by the brokers, Ready
+// is False and no other part is applied either.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.topicName) == has(oldSelf.topicName) && (!has(self.topicName) || self.topicName == oldSelf.topicName)",message="topicName cannot change: make another Topic"
 type TopicSpec struct {
@@ -63,7 +64,8 @@ type TopicSpec struct {
 	Partitions *int32 `json:"partitions,omitempty"`
 
 	// Replicas of each partition. Default: default.replication.factor of the cluster when the topic is made, and then whatever it
-	// has.
+	// has. May be changed: the brokers copy some partitions at a time, which the condition Replicated tells of, and clients are served
+	// meanwhile. With more than there are brokers Ready is False.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
@@ -71,14 +73,16 @@ type TopicSpec struct {
 	ReplicationFactor *int32 `json:"replicationFactor,omitempty"`
 
 	// Settings by Kafka's names, for example retention.ms: "86400000". May change, and are applied at once. A setting that is taken
-	// out goes back to its default. Settings of the topic that are not here, and were not put here before, are taken back too.
+	// out goes back to its default. Settings of the topic that are not here, and were not put here before, are taken back too, but for
+	// leader.replication.throttled.replicas and follower.replication.throttled.replicas, which tools set while they move replicas.
 	//
 	// +kubebuilder:validation:MaxProperties=100
 	// +optional
 	Config map[string]string `json:"config,omitempty"`
 
-	// What becomes of the topic and its records when this object is deleted. Retain (the default) keeps them, Delete deletes them. May
-	// change at any time.
+	// What becomes of the topic and its records when this object is deleted. Retain (the default) keeps them, Delete deletes them: then
+	// this object stays, with the finalizer fairlead.io/topic, until the topic is gone, or until the Cluster is gone or being
+	// deleted itself, when it is let go at once. May change at any time.
 	//
 	// +kubebuilder:default=Retain
 	// +optional
