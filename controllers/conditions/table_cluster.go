@@ -18,6 +18,8 @@ const (
 	UnderReplicated    Reason = "UnderReplicated"
 	AllReady           Reason = "AllReady"
 	PodFailed          Reason = "PodFailed"
+	ImageUnavailable   Reason = "ImageUnavailable"
+	PodUnschedulable   Reason = "PodUnschedulable"
 	NodeLost           Reason = "NodeLost"
 	RackUnknown        Reason = "RackUnknown"
 	BrokersNotReady    Reason = "BrokersNotReady"
@@ -51,7 +53,9 @@ var clusterRows = []Row{
 	{Cluster, Available, OfflinePartitions, metav1.ConditionFalse, "Partitions have no leader: nobody can write or read them.", "A broker with an in-sync or eligible replica comes back. BrokersReady says which are away."},
 	{Cluster, Available, UnderMinISR, metav1.ConditionFalse, "Partitions have fewer in-sync replicas than min.insync.replicas: producers with acks=all are refused. Reads go on.", "Brokers come back or catch up."},
 	{Cluster, StorageReady, DiskFull, metav1.ConditionFalse, "A broker's disk has less free space than its reserve: it refuses writes, and serves reads and deletes.", "A larger spec.storage.size, a shorter retention, or deleted topics. It ends by itself when space is free."},
-	{Cluster, BrokersReady, PodFailed, metav1.ConditionFalse, "A pod cannot run: it crashes again and again, its image cannot be had, or no node takes it. The message names the pod and the cause.", "The cause is removed, for most by an edit of the Cluster, which is applied to the pod at once."},
+	{Cluster, BrokersReady, PodFailed, metav1.ConditionFalse, "A pod's container ends again and again, or cannot be made. The message names the pod and has the broker's last word, or the kubelet's.", "The cause is removed, for most by an edit of the Cluster, which is applied to the pod at once."},
+	{Cluster, BrokersReady, ImageUnavailable, metav1.ConditionFalse, "The image of a pod cannot be had. The message names the pod and the image.", "spec.image is corrected, or the registry has the image and lets the nodes pull it."},
+	{Cluster, BrokersReady, PodUnschedulable, metav1.ConditionFalse, "No node takes a pod. The message names the pod and has the scheduler's words.", "Room on a node, or an edit of the Cluster that asks for less; it is applied to the pod at once."},
 	{Cluster, BrokersReady, NodeLost, metav1.ConditionFalse, "The node of a pod does not answer or is gone. The broker may still run there, so the pod is not replaced.", "The node comes back, or its Node object is deleted or tainted node.kubernetes.io/out-of-service by somebody who knows that it is off."},
 	{Cluster, BrokersReady, RackUnknown, metav1.ConditionFalse, "The node of a pod has no label spec.rack.nodeLabel, or the operator cannot read it: the broker waits for its rack.", "The node gets the label, or spec.rack is taken out."},
 	{Cluster, ConfigValid, ConfigInvalid, metav1.ConditionFalse, "spec.config has a value that no broker would start with. The brokers keep the settings they have; other changes are applied.", "The value in spec.config is corrected."},
