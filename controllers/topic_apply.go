@@ -78,7 +78,7 @@ func change(ctx context.Context, c *catalogue.Cluster, purpose brokerclient.Purp
 		}
 		return err
 	}
-	panic(fmt.Sprintf("no way to carry out %T", a)) // the plan's kinds are all above, by a test
+	panic(fmt.Sprintf("no way to carry out %T", a)) // the kinds that change something are all above
 }
 
 // outdated are refusals of what was planned from an old view: the next plan sees more.

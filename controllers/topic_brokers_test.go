@@ -519,6 +519,9 @@ func TestC41C50FiveHundredTopics(t *testing.T) {
 		t.Errorf("%d topics exist, want %d", existing, topics)
 	}
 
+	if n := len(s.calls.Writes()); n < topics {
+		t.Errorf("%d writes were counted, for %d topics", n, topics)
+	}
 	s.calls.Reset()
 	select {
 	case <-time.After(idle):

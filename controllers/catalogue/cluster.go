@@ -163,8 +163,7 @@ func (c *Cluster) entry(name string) (entry, bool) {
 // ask has a question put about a topic, and tells whether it is worth waiting for. The caller has the lock.
 func (c *Cluster) ask(name string) (q *question, wait bool) {
 	now := time.Now()
-	failing := !c.failed.at.IsZero()
-	if c.closed || failing && now.Sub(c.failed.at) < Pause {
+	if c.closed {
 		return nil, false
 	}
 	if c.next == nil {
@@ -172,7 +171,7 @@ func (c *Cluster) ask(name string) (q *question, wait bool) {
 	}
 	q = c.next
 	q.names[name] = true
-	wait = !failing
+	wait = c.failed.at.IsZero()
 	if c.asking.IsZero() {
 		c.asking = now
 		c.wait.Add(1)

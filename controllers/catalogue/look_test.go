@@ -262,3 +262,19 @@ func TestAClusterThatIsGoneIsAskedNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestAQuestionDuringAPauseIsPutAfterIt(t *testing.T) {
+	b := newBrokers("a")
+	inBubble(t, b, func(t *testing.T, c *Cluster) {
+		b.answers(func(context.Context) error { return errAway })
+		c.Look(t.Context(), "a", old())
+		b.answers(nil)
+		if a := c.Look(t.Context(), "a", old()); a.Found.Known() {
+			t.Errorf("%+v", a)
+		}
+		time.Sleep(Pause + gather)
+		b.take()
+		expectFound(t, "without another question", c.Look(t.Context(), "a", old()), true)
+		expectAsked(t, "it was put", b)
+	})
+}

@@ -24,8 +24,14 @@ const (
 func (c *Cluster) put() {
 	defer c.wait.Done()
 	for {
+		c.mu.Lock()
+		pause := time.Duration(gather)
+		if at := c.failed.at; !at.IsZero() {
+			pause = max(gather, time.Until(at.Add(Pause)))
+		}
+		c.mu.Unlock()
 		select {
-		case <-time.After(gather):
+		case <-time.After(pause):
 		case <-c.running.Done():
 		}
 		c.mu.Lock()
