@@ -90,5 +90,5 @@ func (a *Applier) one(ctx context.Context, c *v1alpha1.Cluster, action cluster.A
 		a.Events.Eventf(c, nil, act.Type, act.Reason, eventAction, "%s", shortened(act.Message))
 		return nil
 	}
-	panic(fmt.Sprintf("no way to carry out %T", action)) // the plan's kinds are all above, by a test
+	panic(fmt.Sprintf("no way to carry out %T", action)) // the kinds of a plan are all above
 }
