@@ -25,7 +25,7 @@ func (c *Cluster) put() {
 	defer c.wait.Done()
 	for {
 		c.mu.Lock()
-		pause := time.Duration(gather)
+		pause := gather
 		if at := c.failed.at; !at.IsZero() {
 			pause = max(gather, time.Until(at.Add(Pause)))
 		}
