@@ -84,8 +84,8 @@ func (n *nameServer) set(name, address string) {
 	n.records[name] = netip.MustParseAddr(address)
 }
 
-// accepting listens and says on which of its sockets connections came.
-func accepting(t *testing.T, address string, came chan<- string) net.Listener {
+// accepting listens and gives the connections that come.
+func accepting(t *testing.T, address string, came chan<- net.Conn) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -97,11 +97,7 @@ func accepting(t *testing.T, address string, came chan<- string) net.Listener {
 			if err != nil {
 				return
 			}
-			came <- l.Addr().String()
-			t.Cleanup(func() { c.Close() })
-			if _, err := c.Read(make([]byte, 1)); err != nil { // until the other side ends it
-				c.Close()
-			}
+			came <- c
 		}
 	}()
 	t.Cleanup(func() { l.Close() })
@@ -112,24 +108,13 @@ func accepting(t *testing.T, address string, came chan<- string) net.Listener {
 func TestNamesAreLookedUpAtEachAttempt(t *testing.T) {
 	n := useNames(t)
 	_, port, _ := net.SplitHostPort(freeAddress(t))
-	came := make(chan string, 100)
+	came := make(chan net.Conn, 100)
 	first := accepting(t, "127.0.0.2:"+port, came)
 	p := &peers{internal: "INTERNAL", images: newImages(), static: map[kafka.NodeID]string{1: "kafka-1.kafka-brokers.ns.svc:" + port}}
 	o := p.options(1)
 	o.MaxBackoff = 20 * time.Millisecond
-	down := make(chan error, 1)
+	down := make(chan error, 100)
 	o.OnDown = func(err error) { down <- err }
-	var mu sync.Mutex
-	var current net.Conn
-	o.Dial = func(ctx context.Context) (net.Conn, error) {
-		c, err := p.dial(ctx, 1)
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil {
-			current = c
-		}
-		return c, err
-	}
 	c := peer.New(o)
 	defer c.Close()
 	c.Connect()
@@ -139,17 +124,18 @@ func TestNamesAreLookedUpAtEachAttempt(t *testing.T) {
 		return n.asked > 20
 	})
 	n.set("kafka-1.kafka-brokers.ns.svc", "127.0.0.2")
-	if got := <-came; got != first.Addr().String() {
+	connection := <-came
+	if got := connection.LocalAddr().String(); got != first.Addr().String() {
 		t.Errorf("connected to %s", got)
 	}
 	second := accepting(t, "127.0.0.3:"+port, came)
 	n.set("kafka-1.kafka-brokers.ns.svc", "127.0.0.3")
 	first.Close()
-	mu.Lock()
-	current.Close()
-	mu.Unlock()
+	connection.Close()
 	<-down
-	if got := <-came; got != second.Addr().String() {
+	connection = <-came
+	defer connection.Close()
+	if got := connection.LocalAddr().String(); got != second.Addr().String() {
 		t.Errorf("connected to %s after the name had moved", got)
 	}
 }
@@ -159,7 +145,7 @@ func TestABrokerIsFoundWhereItSpokeFrom(t *testing.T) {
 	n := useNames(t)
 	n.silent = true
 	_, port, _ := net.SplitHostPort(freeAddress(t))
-	came := make(chan string, 1)
+	came := make(chan net.Conn, 1)
 	there := accepting(t, "127.0.0.4:"+port, came)
 	p := &peers{internal: "INTERNAL", images: newImages(), static: map[kafka.NodeID]string{1: "kafka-1.kafka-brokers.ns.svc:" + port}, seen: map[kafka.NodeID]string{}}
 	p.see(1, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 4), Port: 54321})
@@ -174,6 +160,7 @@ func TestABrokerIsFoundWhereItSpokeFrom(t *testing.T) {
 		t.Fatalf("%v: the name took all of the time", err)
 	}
 	defer c.Close()
+	defer (<-came).Close()
 	if got := c.RemoteAddr().String(); got != there.Addr().String() {
 		t.Errorf("connected to %s", got)
 	}
