@@ -149,7 +149,7 @@ func (m *Manager) fence(on bool) {
 
 // notifyAll tells every watcher of every partition that it is not what it was.
 func (m *Manager) notifyAll() {
-	for _, p := range m.each() {
+	for _, p := range m.All() {
 		p.mu.Lock()
 		p.notifyAll()
 		p.mu.Unlock()
