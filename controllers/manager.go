@@ -43,6 +43,8 @@ const (
 type Options struct {
 	// Namespace whose objects are looked after; empty: all namespaces. With a namespace the operator needs rights in that one only.
 	Namespace string
+	// OwnNamespace is the namespace of the operator's pod; empty: it runs elsewhere.
+	OwnNamespace string
 	// Image of brokers whose Cluster names none.
 	Image string
 	// LeaderElect lets several operators run, of which one works. LeaderElectionNamespace has the Lease; empty: the operator's own.
@@ -108,6 +110,12 @@ func NewManager(cfg *rest.Config, o Options) (manager.Manager, error) {
 	if o.Brokers.Topics != nil {
 		if err := addTopics(m, o); err != nil {
 			return nil, fmt.Errorf("add the controller of topics: %w", err)
+		}
+	}
+	if o.OwnNamespace != "" && (o.Namespace == "" || o.Namespace == o.OwnNamespace) {
+		last := farewell{namespace: o.OwnNamespace, live: m.GetAPIReader(), write: m.GetClient(), log: m.GetLogger()}
+		if err := m.Add(untilStopped(last.say)); err != nil {
+			return nil, err
 		}
 	}
 	return m, nil

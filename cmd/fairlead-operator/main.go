@@ -10,11 +10,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -58,12 +60,27 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	cfg.UserAgent = "fairlead-operator/" + buildVersion()
 	f.options.Log = log
+	if f.options.OwnNamespace, err = ownNamespace(); err != nil {
+		return err
+	}
 	m, err := controllers.NewManager(cfg, f.options)
 	if err != nil {
 		return err
 	}
 	log.Info("starting", "version", buildVersion(), "namespace", f.options.Namespace, "image", f.options.Image)
 	return m.Start(ctx)
+}
+
+// namespaceFile is where Kubernetes tells a pod its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownNamespace is that of the pod, empty outside of one.
+func ownNamespace() (string, error) {
+	text, err := os.ReadFile(namespaceFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("find the operator's namespace: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // usageError is an error of the command line, with exit code 2.
