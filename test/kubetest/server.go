@@ -70,6 +70,19 @@ func Server(t testing.TB) *rest.Config {
 	return rest.CopyConfig(server.cfg)
 }
 
+// Kubeconfig is a file with which programs reach the API server as somebody who may do everything.
+func Kubeconfig(t testing.TB) string {
+	t.Helper()
+	Server(t)
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	name := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(name, server.env.KubeConfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
 // Client reads and writes without a cache, Kubernetes' kinds and ours.
 func Client(t testing.TB, cfg *rest.Config) client.WithWatch {
 	t.Helper()
