@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/catalogue"
@@ -56,6 +57,9 @@ func (r *topicReconciler) look(ctx context.Context, cluster *catalogue.Cluster, 
 	}
 	a := cluster.Look(ctx, topic.Name(s.Topic), from)
 	s.Now, s.Found, s.Brokers, s.HeardAt = r.now(), a.Found, a.Brokers, a.HeardAt
+	if !s.Found.Known() {
+		log.FromContext(ctx).V(1).Info("the cluster does not tell of the topic", "why", s.Found.Why())
+	}
 }
 
 // catalogue is the one of a Cluster.

@@ -17,15 +17,16 @@ func NewClusters() *Clusters { return &Clusters{open: map[string]*Cluster{}, gon
 // a later one of the same name: the UID of its object. One that was dropped asks nobody any more.
 func (s *Clusters) Of(cluster string, options func() Options) *Cluster {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.open[cluster]
+	c, gone := s.open[cluster], s.closed || s.gone[cluster]
 	if c == nil {
 		c = newCluster(options())
-		if s.closed || s.gone[cluster] {
-			c.close()
-			return c
+		if !gone {
+			s.open[cluster] = c
 		}
-		s.open[cluster] = c
+	}
+	s.mu.Unlock()
+	if gone {
+		c.close()
 	}
 	return c
 }

@@ -18,7 +18,7 @@
 //
 // Of two Topics for one topic the older is followed; the other is told so and changes nothing, not even when it is deleted.
 //
-// Deletion. Only deletionPolicy Delete puts the finalizer on. It is taken off when a broker said that the topic is gone, and without
+// Deletion. Only deletionPolicy Delete puts the finalizer on, and not before there can be a topic. It is taken off when a broker said that the topic is gone, and without
 // asking any broker when the Cluster is missing or is being deleted itself: what is left of the topic goes, or stays, with the
 // cluster's volumes. A cluster that is there and does not answer keeps it on: the topic would outlive the wish to delete it. So does one
 // that does not allow deletion (delete.topic.enable=false) until it does, or until deletionPolicy is Retain.
