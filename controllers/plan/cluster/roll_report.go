@@ -22,7 +22,7 @@ func (t *turn) reportRoll() {
 	if b := t.failedCurrent(); b != nil {
 		m := "broker " + fmt.Sprint(b.id) + " was restarted and does not come back"
 		if len(left) > 0 {
-			m += "; until it does these stay as they are: broker " + strings.Join(left, ", ")
+			m += "; left as they are meanwhile: broker " + strings.Join(left, ", ")
 		}
 		m += "; an edit of the Cluster is applied to broker " + fmt.Sprint(b.id) + " first"
 		t.find(conditions.Progressing, conditions.RollStopped, m)
