@@ -170,9 +170,6 @@ func (t *turn) obstacle() string {
 	if t.outage() {
 		return ""
 	}
-	if b := t.failedCurrent(); b != nil {
-		return "pod " + b.name + " does not come back"
-	}
 	for _, b := range t.brokers {
 		switch r, known := b.said.Get(); {
 		case b.id >= t.want.Replicas:
