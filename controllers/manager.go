@@ -45,6 +45,8 @@ type Options struct {
 	Namespace string
 	// OwnNamespace is the namespace of the operator's pod; empty: it runs elsewhere.
 	OwnNamespace string
+	// NoNodesAndStorage: nodes and storage classes, which belong to no namespace, are not asked for; conditions say what is then not known.
+	NoNodesAndStorage bool
 	// Image of brokers whose Cluster names none.
 	Image string
 	// LeaderElect lets several operators run, of which one works. LeaderElectionNamespace has the Lease; empty: the operator's own.
@@ -139,6 +141,8 @@ func addClusters(m manager.Manager, o Options) error {
 			Kafka:    func(c *v1alpha1.Cluster) (observe.Kafka, error) { return o.Brokers.Kafka(c) },
 			Defaults: cluster.Defaults{Image: o.Image},
 			Now:      time.Now,
+
+			OwnNamespaceOnly: o.NoNodesAndStorage,
 		},
 		applier: &apply.Applier{
 			Writer: m.GetClient(), Live: m.GetAPIReader(),

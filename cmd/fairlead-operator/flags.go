@@ -26,6 +26,7 @@ func parse(args []string, out io.Writer) (flags, error) {
 	kubeconfig.RegisterFlags(fs)
 	fs.StringVar(&f.options.Namespace, "namespace", "", "look after this `namespace` only; empty: all namespaces. With it a Role there is enough")
 	fs.StringVar(&f.options.Image, "image", "fairlead:"+buildVersion(), "`image` of brokers whose Cluster names none")
+	readAll := fs.Bool("read-nodes-and-storage", true, "read nodes and storage classes, which belong to no namespace: for racks, and to know which volumes can grow")
 	fs.BoolVar(&f.options.LeaderElect, "leader-elect", false, "work only while holding the Lease "+controllers.LeaseName+", so that several operators may run")
 	fs.StringVar(&f.options.LeaderElectionNamespace, "leader-election-namespace", "", "`namespace` of the Lease; empty: the operator's own")
 	fs.StringVar(&f.options.MetricsAddress, "metrics-bind-address", ":8080", "serve /metrics at this `address`; 0: not at all")
@@ -38,6 +39,7 @@ func parse(args []string, out io.Writer) (flags, error) {
 		}
 		return f, usageError(err.Error())
 	}
+	f.options.NoNodesAndStorage = !*readAll
 	if fs.NArg() > 0 {
 		return f, usageError(fmt.Sprintf("unexpected argument %q", fs.Arg(0)))
 	}

@@ -56,7 +56,7 @@ func (o *Observer) ask(ctx context.Context, c *v1alpha1.Cluster, id int32, p *co
 	r, err := o.Admin.Readiness(ctx, url)
 	switch {
 	case err != nil:
-		return fact.Unknown[adminapi.Readiness](err.Error())
+		return fact.Unknown[adminapi.Readiness](silence(err))
 	case r.NodeID != id:
 		return fact.Unknown[adminapi.Readiness](fmt.Sprintf("broker %d answers at the address of broker %d", r.NodeID, id))
 	case r.ClusterID != "" && c.Status.Quorum != nil && r.ClusterID != c.Status.Quorum.ClusterID:
@@ -84,7 +84,7 @@ func (o *Observer) verdicts(ctx context.Context, s cluster.Snapshot) map[int32]f
 		v, err := o.Admin.SafeToStop(ctx, urls, []int32{id})
 		switch {
 		case err != nil:
-			return fact.Unknown[adminapi.Verdict](err.Error())
+			return fact.Unknown[adminapi.Verdict](silence(err))
 		case !slices.Equal(v.Brokers, []int32{id}):
 			return fact.Unknown[adminapi.Verdict](fmt.Sprintf("the verdict is on brokers %v, asked was %d", v.Brokers, id))
 		}

@@ -33,7 +33,7 @@ func (o *Observer) kafka(ctx context.Context, s cluster.Snapshot) (fact.Fact[map
 	var g errgroup.Group
 	g.Go(func() error {
 		if all, err := k.ClusterSettings(ctx); err != nil {
-			settings = fact.Unknown[map[string]string](err.Error())
+			settings = fact.Unknown[map[string]string](silence(err))
 		} else {
 			settings = fact.Known(all)
 		}
@@ -41,7 +41,7 @@ func (o *Observer) kafka(ctx context.Context, s cluster.Snapshot) (fact.Fact[map
 	})
 	g.Go(func() error {
 		if m, err := readMetadata(ctx, k); err != nil {
-			metadata = fact.Unknown[cluster.Metadata](err.Error())
+			metadata = fact.Unknown[cluster.Metadata](silence(err))
 		} else {
 			metadata = fact.Known(m)
 		}

@@ -26,6 +26,9 @@ func (o *Observer) nodes(ctx context.Context, s cluster.Snapshot) map[string]fac
 		names = append(names, name)
 	}
 	facts := inParallel(names, func(name string) fact.Fact[*corev1.Node] {
+		if o.OwnNamespaceOnly {
+			return fact.Unknown[*corev1.Node](notAsked)
+		}
 		node, err := get[corev1.Node](ctx, o.Live, "", name)
 		if err != nil {
 			return fact.Unknown[*corev1.Node](why(err))
@@ -50,12 +53,18 @@ func (o *Observer) storageClasses(ctx context.Context, s cluster.Snapshot) fact.
 	if !needed {
 		return fact.Unknown[[]storagev1.StorageClass]("not looked at: no volume is to be made or to grow")
 	}
+	if o.OwnNamespaceOnly {
+		return fact.Unknown[[]storagev1.StorageClass](notAsked)
+	}
 	var list storagev1.StorageClassList
 	if err := o.Live.List(ctx, &list); err != nil {
 		return fact.Unknown[[]storagev1.StorageClass](why(fmt.Errorf("list storage classes: %w", err)))
 	}
 	return fact.Known(list.Items)
 }
+
+// notAsked is why nodes and storage classes are not known to an operator that keeps to namespaces.
+const notAsked = "no permission: the operator runs with --read-nodes-and-storage=false"
 
 // why says in a clause why the API server did not tell.
 func why(err error) string {

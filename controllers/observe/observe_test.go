@@ -213,6 +213,23 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// An operator that keeps to namespaces does not ask for what it would not be given.
+func TestOwnNamespaceOnly(t *testing.T) {
+	w := &world{pods: []corev1.Pod{pod(0, false)}, refusing: errors.New("asked")}
+	o := w.observer()
+	o.OwnNamespaceOnly = true
+	s, err := o.Snapshot(t.Context(), newCluster())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, looked := s.Nodes["n0"]; !looked || f.Known() || f.Why() != notAsked {
+		t.Errorf("node: known %v, %q", f.Known(), f.Why())
+	}
+	if f := s.StorageClasses; f.Known() || f.Why() != notAsked {
+		t.Errorf("classes: known %v, %q", f.Known(), f.Why())
+	}
+}
+
 // Partitions are counted, and settings are asked of those topics alone whose partitions lack replicas.
 func TestMetadata(t *testing.T) {
 	part := func(leader int32, replicas, isr []int32) brokerclient.Partition {

@@ -24,7 +24,9 @@ type Observer struct {
 	// Endpoint is the URL of a pod's admin endpoint, empty while the pod has no address.
 	Endpoint func(*corev1.Pod) string
 	Defaults cluster.Defaults
-	Now      func() time.Time
+	// OwnNamespaceOnly: nothing is asked for that belongs to no namespace. Nodes and storage classes are then not known.
+	OwnNamespaceOnly bool
+	Now              func() time.Time
 }
 
 // Admin asks the admin endpoints of brokers.
