@@ -85,8 +85,14 @@ kube-down: ## end it and remove all that it made
 e2e: kube ## end-to-end tests on the local Kubernetes: E2E= gives flags of go test
 	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/... -count=1 -p 1 -timeout 60m -v $(E2E)
 
-e2e-smoke: kube ## the part of them that shows that the image runs and that the harness works
+e2e-smoke: kube chart ## the part of them that shows that the harness works, that the guide is true, and that a cluster lives through its life
 	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/kube -count=1 -timeout 15m -v
+	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/quickstart -count=1 -timeout 15m -v
+	FAIRLEAD_E2E=1 $(GO) test ./test/e2e/scenario -count=1 -timeout 20m -v -run 'TestLifecycle'
+
+chart: ## what helm makes of the chart; builds helm if it is not there
+	hack/kube/kube build tools
+	HELM=$$(hack/kube/kube assets)/helm $(GO) test ./test/chart -count=1
 
 bench: build ## side by side with Apache Kafka; BENCH= gives flags
 	$(GO) run ./test/bench -fairlead $(CURDIR)/hack/cluster $(if $(KAFKA),-kafka $(KAFKA)) $(BENCH)
