@@ -19,7 +19,7 @@ NODES    ?= 3
 GOLANGCI_VERSION := v2.15.0
 CONTROLLER_GEN_VERSION := v0.23.0
 
-.PHONY: help build image dev test race lint verify generate sim fuzz crash interop conformance bench envtest kube kube-down e2e e2e-smoke clean
+.PHONY: help build image dev test race lint verify generate sim fuzz crash interop conformance bench envtest kube kube-down e2e e2e-smoke chart clean
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
