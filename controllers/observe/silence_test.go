@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
+	neturl "net/url"
 	"os"
 	"syscall"
 	"testing"
@@ -17,7 +17,7 @@ func TestSilence(t *testing.T) {
 		return &net.OpError{Op: "read", Net: "tcp", Source: &net.TCPAddr{Port: 40001}, Addr: &net.TCPAddr{IP: net.IPv4(10, 9, 0, 1), Port: 9094}, Err: err}
 	}
 	asked := func(err error) error {
-		return fmt.Errorf("ask broker: %w", &url.Error{Op: "Get", URL: "http://10.9.0.1:9094/readyz", Err: err})
+		return fmt.Errorf("ask broker: %w", &neturl.Error{Op: "Get", URL: "http://10.9.0.1:9094/readyz", Err: err})
 	}
 	for _, r := range []struct {
 		err  error

@@ -56,7 +56,8 @@ func (t *turn) behind() string {
 // withoutMetadata tells from what brokers and pods say alone.
 func (t *turn) withoutMetadata() {
 	t.within(Watchful)
-	t.find(conditions.Replicated, conditions.BrokersUnreachable, t.s.Metadata.Why())
+	unreachable := "the operator cannot ask the brokers: " + t.s.Metadata.Why()
+	t.find(conditions.Replicated, conditions.BrokersUnreachable, unreachable)
 	running, asked, leaders := 0, 0, 0
 	for _, b := range t.brokers {
 		if b.pod != nil && !b.state.down() {
@@ -75,7 +76,7 @@ func (t *turn) withoutMetadata() {
 	case asked > 0 && leaders == 0:
 		t.find(conditions.Available, conditions.NoQuorum, "no broker that answers follows a leader of the metadata quorum; its first voters: "+t.voterStates())
 	default:
-		t.find(conditions.Available, conditions.BrokersUnreachable, t.s.Metadata.Why())
+		t.find(conditions.Available, conditions.BrokersUnreachable, unreachable)
 	}
 }
 
