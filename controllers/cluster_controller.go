@@ -66,7 +66,9 @@ func (r *clusterReconciler) pass(ctx context.Context, req reconcile.Request) (re
 
 	did := r.applier.Do(ctx, c, plan.Actions)
 	for _, a := range did.Done {
-		log.FromContext(ctx).Info("done", "action", a.String())
+		if _, told := a.(cluster.Event); !told {
+			log.FromContext(ctx).Info("done", "action", a.String())
+		}
 	}
 	r.memory.fail(req.NamespacedName, did.Failed)
 

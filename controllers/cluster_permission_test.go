@@ -22,10 +22,7 @@ import (
 func TestOneNamespace(t *testing.T) {
 	s := newStage(t)
 	s.oneNamespace()
-	s.operator(func(o *Options) { o.Namespace = s.ns })
-	s.mayRefuse = func(c kubetest.Call) bool {
-		return strings.HasPrefix(c.Path, "/api/v1/nodes/") || strings.HasSuffix(c.Path, "/storageclasses")
-	}
+	s.operator(func(o *Options) { o.Namespace, o.NoNodesAndStorage = s.ns, true })
 	s.cluster("c", 3)
 	s.awaitReady("c")
 	s.edit("c", func(c *v1alpha1.Cluster) { c.Spec.Config = map[string]string{needsRestart: "50000000"} })
@@ -43,10 +40,9 @@ func TestLeaderElection(t *testing.T) {
 	s.create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: role.Name}, Rules: role.Rules})
 	s.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: role.Name}, Subjects: s.subjects(),
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}})
-	s.mayRefuse = func(c kubetest.Call) bool {
-		return strings.HasPrefix(c.Path, "/api/v1/nodes/") || strings.HasSuffix(c.Path, "/storageclasses")
+	elect := func(o *Options) {
+		o.Namespace, o.NoNodesAndStorage, o.LeaderElect, o.LeaderElectionNamespace = s.ns, true, true, s.ns
 	}
-	elect := func(o *Options) { o.Namespace, o.LeaderElect, o.LeaderElectionNamespace = s.ns, true, s.ns }
 	stop := s.operator(elect)
 	s.cluster("c", 1)
 	s.awaitReady("c")
@@ -146,6 +142,7 @@ var unusedRules = map[kubetest.Permission]string{
 	{Group: "fairlead.io", Resource: "topics", Verb: "watch"}:               "likewise",
 	{Group: "fairlead.io", Resource: "topics", Verb: "patch"}:               "likewise: finalizers",
 	{Group: "fairlead.io", Resource: "topics/status", Verb: "patch"}:        "likewise",
+	{Group: "", Resource: "namespaces", Verb: "get"}:                        "an operator that is told to stop looks whether its namespace goes",
 	{Group: "events.k8s.io", Resource: "events", Verb: "patch"}:             "an event that comes again, minutes later",
 }
 

@@ -128,7 +128,7 @@ func TestBadChangeIsRepairedByTheNextEdit(t *testing.T) {
 			s.operator()
 			c := s.cluster("c", 3)
 			good := c.Spec
-			c = s.awaitReady("c")
+			s.awaitReady("c")
 			before := s.uids("c")
 			s.double("c").do(nil, func(d *double) { d.badImages["bad:image"] = true })
 			s.edit("c", func(c *v1alpha1.Cluster) { r.worsen(&c.Spec) })

@@ -35,8 +35,8 @@ const (
 	reconcileTimeout = 2 * time.Minute
 	// stopTimeout bounds the wait for passes that are under way when the operator is told to stop. Less than a pod's default grace.
 	stopTimeout = 20 * time.Second
-	// concurrency is how many objects of one kind are worked on at a time.
-	concurrency = 4
+	// concurrency is how many Clusters are worked on at a time: those whose brokers do not answer must not hold up the others.
+	concurrency = 16
 )
 
 // Options of the operator.

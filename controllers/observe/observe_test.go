@@ -152,7 +152,7 @@ func pod(id int32, ready bool) corev1.Pod {
 		Status: corev1.PodStatus{PodIP: fmt.Sprintf("10.0.0.%d", id), Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}}}
 }
 
-func url(id int32) string { return fmt.Sprintf("http://10.0.0.%d:9094", id) }
+func endpoint(id int32) string { return fmt.Sprintf("http://10.0.0.%d:9094", id) }
 
 func TestPodEndpoint(t *testing.T) {
 	p := pod(1, true)
@@ -173,7 +173,7 @@ func TestReadiness(t *testing.T) {
 	ended.Status.Phase, noAddress.Status.PodIP = corev1.PodFailed, ""
 	w := &world{pods: []corev1.Pod{pod(0, true), pod(1, true), pod(2, true), pod(3, true), ended, noAddress, {ObjectMeta: metav1.ObjectMeta{Name: "c-other"}}},
 		readiness: map[string]adminapi.Readiness{
-			url(0): {NodeID: 0, ClusterID: "id"}, url(1): {NodeID: 7, ClusterID: "id"}, url(2): {NodeID: 2, ClusterID: "another"}, url(4): {NodeID: 4},
+			endpoint(0): {NodeID: 0, ClusterID: "id"}, endpoint(1): {NodeID: 7, ClusterID: "id"}, endpoint(2): {NodeID: 2, ClusterID: "another"}, endpoint(4): {NodeID: 4},
 		}}
 	s := w.see(t, newCluster())
 	want := map[int32]string{0: "", 1: "broker 7 answers", 2: "another cluster", 3: "connection refused", 4: "has ended", 5: "no address"}
@@ -236,7 +236,7 @@ func TestMetadata(t *testing.T) {
 		return brokerclient.Partition{Leader: leader, Replicas: replicas, ISR: isr}
 	}
 	three := []int32{0, 1, 2}
-	w := &world{pods: []corev1.Pod{pod(0, true)}, readiness: map[string]adminapi.Readiness{url(0): {NodeID: 0, ClusterID: "id", Ready: true}},
+	w := &world{pods: []corev1.Pod{pod(0, true)}, readiness: map[string]adminapi.Readiness{endpoint(0): {NodeID: 0, ClusterID: "id", Ready: true}},
 		settings: map[string]string{"a": "b"}, minISR: map[string]int{"short": 2, "gone-since": 2},
 		topics: map[string]brokerclient.Topic{
 			"well":       {Partitions: []brokerclient.Partition{part(0, three, three)}},

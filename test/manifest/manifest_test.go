@@ -122,7 +122,7 @@ func TestNamespaced(t *testing.T) {
 	if err := yaml.Unmarshal(find(t, objects, "Deployment", "fairlead-operator").text, &d); err != nil {
 		t.Fatal(err)
 	}
-	if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--namespace=streams") {
+	if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--namespace=streams") || !slices.Contains(args, "--read-nodes-and-storage=false") {
 		t.Errorf("arguments %q", args)
 	}
 	kubectl(t, "create", "namespace", "streams")
