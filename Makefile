@@ -73,7 +73,7 @@ conformance: build ## the conformance suite: storage, replication, protocol
 	hack/conformance
 
 envtest: ## tests of the operator against a real API server, without nodes
-	assets=$$(hack/kube/kube assets) && KUBEBUILDER_ASSETS=$$assets $(GO) test ./api/... ./controllers/... ./test/kubetest/... ./test/oncall/... -count=1
+	assets=$$(hack/kube/kube assets) && KUBEBUILDER_ASSETS=$$assets $(GO) test ./api/... ./controllers/... ./cmd/fairlead-operator/... ./test/kubetest/... ./test/manifest/... ./test/oncall/... -count=1
 
 kube: image ## start a local Kubernetes of NODES nodes with the image; docs/local-kubernetes.md
 	hack/kube/kube up $(NODES)

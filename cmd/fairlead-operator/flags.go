@@ -25,7 +25,7 @@ func parse(args []string, out io.Writer) (flags, error) {
 	fs.SetOutput(out)
 	kubeconfig.RegisterFlags(fs)
 	fs.StringVar(&f.options.Namespace, "namespace", "", "look after this `namespace` only; empty: all namespaces. With it a Role there is enough")
-	fs.StringVar(&f.options.Image, "image", "fairlead:"+buildVersion(), "`image` of brokers whose Cluster names none")
+	fs.StringVar(&f.options.Image, "image", defaultImage(version), "`image` of brokers whose Cluster names none")
 	readAll := fs.Bool("read-nodes-and-storage", true, "read nodes and storage classes, which belong to no namespace: for racks, and to know which volumes can grow")
 	fs.BoolVar(&f.options.LeaderElect, "leader-elect", false, "work only while holding the Lease "+controllers.LeaseName+", so that several operators may run")
 	fs.StringVar(&f.options.LeaderElectionNamespace, "leader-election-namespace", "", "`namespace` of the Lease; empty: the operator's own")
@@ -44,4 +44,12 @@ func parse(args []string, out io.Writer) (flags, error) {
 		return f, usageError(fmt.Sprintf("unexpected argument %q", fs.Arg(0)))
 	}
 	return f, nil
+}
+
+// defaultImage is of the operator's own release; that of a program which is none is what `make image` makes.
+func defaultImage(version string) string {
+	if version == "" {
+		version = "dev"
+	}
+	return "fairlead:" + version
 }

@@ -46,3 +46,12 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%q %v", out.String(), err)
 	}
 }
+
+func TestDefaultImage(t *testing.T) {
+	if got := defaultImage("1.2.0"); got != "fairlead:1.2.0" {
+		t.Error(got)
+	}
+	if got := defaultImage(""); got != "fairlead:dev" {
+		t.Error(got)
+	}
+}
