@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/conditions"
 )
@@ -118,6 +120,36 @@ func TestAClusterOverKeptVolumesIsTheOneThatItWas(t *testing.T) {
 	mixed.claims = kept
 	if p := mixed.step(); p.Status.Quorum != nil || mixed.reason(conditions.Progressing) != conditions.ApplyFailed {
 		t.Errorf("volumes of two clusters: %s", mixed.summary())
+	}
+}
+
+func TestAClusterIsNotFoundedBesideWhatGoesOfAnEarlierOne(t *testing.T) {
+	for _, r := range []struct {
+		what   string
+		change func(s *Snapshot)
+		waits  bool
+	}{
+		{"nothing is there", func(s *Snapshot) { s.Objects, s.Claims = Objects{}, nil }, false},
+		{"volumes that were kept", func(s *Snapshot) { s.Objects = Objects{} }, false},
+		{"our own StatefulSet, and the status was lost", func(*Snapshot) {}, false},
+		{"our own StatefulSet and its claims, and the status was lost", func(s *Snapshot) {
+			s.Claims[0].OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", UID: s.Objects.StatefulSet.UID}}
+		}, false},
+		{"a StatefulSet of an earlier Cluster", func(s *Snapshot) { s.Cluster.UID = "other" }, true},
+		{"claims that go with a StatefulSet that is gone", func(s *Snapshot) {
+			s.Claims[0].OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", UID: "gone"}}
+			s.Objects = Objects{}
+		}, true},
+		{"claims that are being deleted", func(s *Snapshot) { s.Claims[0].DeletionTimestamp = &metav1.Time{Time: s.Now}; s.Objects = Objects{} }, true},
+	} {
+		s := converged(t, 3).snapshot()
+		s.Cluster.Status = v1alpha1.ClusterStatus{}
+		r.change(&s)
+		p := Compute(s)
+		waits := p.Status.Quorum == nil
+		if waits != r.waits || waits && (len(p.Actions) != 0 || p.LookAgain != Busy) {
+			t.Errorf("%s: quorum %+v, actions %v", r.what, p.Status.Quorum, p.Actions)
+		}
 	}
 }
 

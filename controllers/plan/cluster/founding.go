@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/conditions"
 	"github.com/fairlead-io/fairlead/controllers/desired"
@@ -15,6 +17,11 @@ func founding(t *turn) {
 			q.Formed = true // the brokers' files follow the record, with the next plan
 			t.within(Soon)
 		}
+		return
+	}
+	if left := earlierLeft(t.s); left != "" {
+		t.find(conditions.Progressing, conditions.Applying, left)
+		t.within(Busy)
 		return
 	}
 	kept, found, same := keptQuorum(t.s)
@@ -62,10 +69,33 @@ func (t *turn) sawQuorum() bool {
 	return false
 }
 
+// earlierLeft is what is there of an earlier Cluster of this name and is going: with its StatefulSet its volumes may go, so they are not
+// yet known to be kept.
+func earlierLeft(s Snapshot) string {
+	set := s.Objects.StatefulSet
+	if set != nil && !metav1.IsControlledBy(set, s.Cluster) {
+		return "StatefulSet " + set.Name + " of somebody else is there, perhaps of an earlier Cluster of this name: it is waited for until it is gone"
+	}
+	for i := range s.Claims {
+		claim := &s.Claims[i]
+		if _, ours := desired.ClaimBroker(s.Cluster.Name, claim.Name); !ours {
+			continue
+		}
+		going := claim.DeletionTimestamp != nil
+		for _, r := range claim.OwnerReferences {
+			going = going || set == nil || r.UID != set.UID
+		}
+		if going {
+			return "claim " + claim.Name + " goes with an earlier Cluster of this name: it is waited for until it is gone"
+		}
+	}
+	return ""
+}
+
 // keptQuorum is the quorum whose data is on the volumes that are there already. They may be of different ones.
 func keptQuorum(s Snapshot) (kept v1alpha1.Quorum, found, same bool) {
 	for i := range s.Claims {
-		if _, ours := desired.ClaimBroker(s.Cluster.Name, s.Claims[i].Name); !ours || s.Claims[i].DeletionTimestamp != nil {
+		if _, ours := desired.ClaimBroker(s.Cluster.Name, s.Claims[i].Name); !ours {
 			continue
 		}
 		q, ok := desired.ClaimQuorum(&s.Claims[i])

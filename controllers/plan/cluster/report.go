@@ -74,7 +74,7 @@ func (t *turn) stateOf(b *broker) (state, message string) {
 	case b.state.kind != running || b.state.failing && !r.Ready:
 		return b.state.name, b.state.message
 	case !known:
-		return "Unreachable", "the admin endpoint does not answer: " + b.said.Why()
+		return "Unreachable", "the admin endpoint does not answer: " + b.said.Why() + t.nodeUnknown(b)
 	}
 	var wrong []string
 	if problem := t.rackProblem(b); problem != "" && r.Phase == adminapi.Starting {
@@ -134,6 +134,15 @@ func failure(s podState) conditions.Reason {
 		return conditions.ImageUnavailable
 	}
 	return conditions.PodFailed
+}
+
+// nodeUnknown tells that a broker that is not ready may be on a node that is lost, when nobody knows.
+func (t *turn) nodeUnknown(b *broker) string {
+	node := t.s.Nodes[b.pod.Spec.NodeName]
+	if podReady(b.pod) || node.Known() {
+		return ""
+	}
+	return "; its node " + b.pod.Spec.NodeName + " cannot be looked at: " + node.Why()
 }
 
 // untilReplaced tells of a pod on a node that does not answer why it stays.

@@ -31,6 +31,12 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			conditions.StorageReady, conditions.DiskFull, "disk full, writes are refused: broker 1 (data-a-1, 1Gi); a larger spec.storage.size"},
 		{"a node does not answer", func(w *world, s *Snapshot) { w.lost[2] = true; *s = w.snapshot() },
 			conditions.BrokersReady, conditions.NodeLost, "pod a-2: node node-2 is not ready since 2026-01-01T00:00:00Z: Kubelet stopped posting node status; the broker may still run there, so its pod is replaced only when"},
+		{"a node cannot be looked at", func(w *world, s *Snapshot) {
+			w.lost[2] = true
+			*s = w.snapshot()
+			s.Brokers[2] = fact.Unknown[adminapi.Readiness]("no answer in time")
+			s.Nodes["node-2"] = fact.Unknown[*corev1.Node]("no permission")
+		}, conditions.BrokersReady, conditions.BrokersNotReady, "broker 2: Unreachable: the admin endpoint does not answer: no answer in time; its node node-2 cannot be looked at: no permission"},
 		{"a node is gone", func(w *world, s *Snapshot) {
 			w.lost[2] = true
 			*s = w.snapshot()

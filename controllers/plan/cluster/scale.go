@@ -39,10 +39,8 @@ func (t *turn) present() int32 {
 		return *s.Spec.Replicas
 	}
 	n := t.c.Status.Replicas
-	if q := t.want.Quorum; q.Formed {
-		for _, v := range q.Voters {
-			n = max(n, v.ID+1)
-		}
+	for _, v := range t.want.Quorum.Voters {
+		n = max(n, v.ID+1)
 	}
 	for _, b := range t.brokers {
 		if b.pod != nil {
@@ -107,7 +105,7 @@ func (t *turn) scaleOut(wanted int32) {
 	}
 }
 
-// departed takes brokers out of the metadata that have no pod and are not to have one, one after the other.
+// departed takes brokers out of the metadata that have no pod and are not to have one.
 func departed(t *turn) {
 	m, known := t.s.Metadata.Get()
 	s := t.s.Objects.StatefulSet

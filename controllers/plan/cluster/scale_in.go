@@ -33,6 +33,8 @@ func (t *turn) scaleIn(op *v1alpha1.Operation) {
 		smaller.ResourceVersion = s.ResourceVersion
 		why := fmt.Sprintf("broker %d holds no replica and no vote", op.Broker)
 		t.do(ScaleIn{smaller, why}, normal("ScalingIn", "taking broker %d away: it holds no replica and no vote", op.Broker))
+	case t.nextBroken() != nil:
+		t.status.Operation = nil // without it nobody may be there to say that the broker is gone; what is lost is that its volume was to go
 	case t.hasPod(op.Broker):
 		t.find(conditions.Progressing, conditions.ScalingIn, fmt.Sprintf("broker %d stops", op.Broker))
 	default:

@@ -156,6 +156,37 @@ func TestC46ABrokerThatIsGivenSomethingComesBack(t *testing.T) {
 	}
 }
 
+// The founders are all made, whatever becomes of spec.replicas in the meantime.
+func TestAllFoundersAreMade(t *testing.T) {
+	w := newWorld(t, 5)
+	w.step()
+	w.edit(replicas(3))
+	for range 30 {
+		w.step()
+	}
+	if len(w.pods) != 5 || !w.c.Status.Quorum.Formed || w.reason(conditions.Progressing) != conditions.ScaleInBlocked {
+		t.Error(w.summary())
+	}
+}
+
+// All brokers fail right after one was taken away, before it could be unregistered.
+func TestABrokenPodIsNotLeftForABrokerThatGoes(t *testing.T) {
+	w := converged(t, 4)
+	w.replicas[3] = 0
+	w.edit(replicas(3))
+	for !w.did("scale StatefulSet") {
+		w.step()
+	}
+	for _, p := range w.pods {
+		p.state = "CrashLoopBackOff"
+	}
+	w.edit(image("fairlead:2"))
+	w.run(patience)
+	if len(w.pods) != 3 || w.registered[3] {
+		t.Error(w.summary())
+	}
+}
+
 func TestABrokerThatIsToGoIsNotRestartedFirst(t *testing.T) {
 	w := converged(t, 4)
 	w.replicas[3] = 0
