@@ -98,6 +98,8 @@ func TestSummary(t *testing.T) {
 		{"all is well, and a note is not in the way", well, metav1.ConditionTrue, AsWanted, "3 brokers serve"},
 		{"the worst is named first, the rest by reason", append(well, New(Cluster, Replicated, UnderReplicated, "2 partitions"), New(Cluster, BrokersReady, PodFailed, "pod a-0: crashes")),
 			metav1.ConditionFalse, PodFailed, "pod a-0: crashes (also UnderReplicated)"},
+		{"a cause is told with what it does to clients", append(well, New(Cluster, Available, UnderMinISR, "2 partitions"), New(Cluster, BrokersReady, NodeLost, "pod a-0: gone"), New(Cluster, Replicated, UnderReplicated, "x")),
+			metav1.ConditionFalse, UnderMinISR, "2 partitions; pod a-0: gone (also UnderReplicated)"},
 		{"what is going on is not ready yet", []metav1.Condition{New(Cluster, Progressing, Rolling, "restarts broker 1")}, metav1.ConditionFalse, Rolling, "restarts broker 1"},
 		{"nothing is known, for the same reason twice", []metav1.Condition{New(Cluster, Available, BrokersUnreachable, "refused"), New(Cluster, Replicated, BrokersUnreachable, "refused")},
 			metav1.ConditionUnknown, BrokersUnreachable, "refused"},

@@ -8,7 +8,7 @@ import (
 )
 
 // Summary is a Cluster's condition Ready: the worst of the others with its message and the reasons of the rest, or message if all is
-// well. It is Unknown if the worst is, since then nothing is known to be wrong.
+// well. Where the worst is that clients are not served, the message of the worst cause goes with it: which pod, which disk. It is Unknown if the worst is, since then nothing is known to be wrong.
 func Summary(others []metav1.Condition, message string) metav1.Condition {
 	var bad []metav1.Condition
 	for _, c := range others {
@@ -26,8 +26,13 @@ func Summary(others []metav1.Condition, message string) metav1.Condition {
 		s.Status = metav1.ConditionUnknown
 	}
 	var also []string
+	var cause string
 	for _, c := range bad[1:] {
-		if c.Reason != worst.Reason && !slices.Contains(also, c.Reason) {
+		if worst.Type == string(Available) && isCause(c) && cause == "" && c.Reason != worst.Reason {
+			cause = c.Reason
+			s.Message += "; " + c.Message
+		}
+		if c.Reason != worst.Reason && c.Reason != cause && !slices.Contains(also, c.Reason) {
 			also = append(also, c.Reason)
 		}
 	}
@@ -35,6 +40,11 @@ func Summary(others []metav1.Condition, message string) metav1.Condition {
 		s.Message += " (also " + strings.Join(also, ", ") + ")"
 	}
 	return s
+}
+
+// isCause tells whether the condition says what is wrong underneath.
+func isCause(c metav1.Condition) bool {
+	return c.Type == string(BrokersReady) || c.Type == string(StorageReady)
 }
 
 func rank(c metav1.Condition) int {
