@@ -51,7 +51,8 @@ func underReplicated(topics map[string]brokerclient.Topic) []string {
 
 func short(p brokerclient.Partition) bool { return len(p.ISR) < len(p.Replicas) }
 
-// summary counts partitions and replicas. A topic that is not in minISR went away while it was asked about.
+// summary counts partitions and replicas. A topic that is not in minISR went away while it was asked about. Below min.insync.replicas are those
+// partitions alone that also lack replicas: one with all its few replicas in sync has nothing that could come back.
 func summary(topics map[string]brokerclient.Topic, minISR map[string]int) cluster.Metadata {
 	m := cluster.Metadata{Replicas: map[int32]int{}}
 	for _, name := range slices.Sorted(maps.Keys(topics)) {

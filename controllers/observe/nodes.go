@@ -8,18 +8,20 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/fairlead-io/fairlead/controllers/desired"
 	"github.com/fairlead-io/fairlead/controllers/fact"
 	"github.com/fairlead-io/fairlead/controllers/plan/cluster"
 )
 
 // nodes looks at nodes of pods. They are the cluster's largest and busiest objects and say nothing new of a broker that runs, so none is
-// watched, and those are read that a plan could need: all where racks are wanted, else those of pods that are not ready.
+// watched, and those are read that a plan could need: of pods that are not ready, or that wait to be told their rack.
 func (o *Observer) nodes(ctx context.Context, s cluster.Snapshot) map[string]fact.Fact[*corev1.Node] {
 	var names []string
 	seen := map[string]bool{}
 	for _, p := range s.Pods {
 		name := p.Spec.NodeName
-		if name == "" || seen[name] || s.Cluster.Spec.Rack == nil && ready(p) {
+		waits := s.Cluster.Spec.Rack != nil && p.Annotations[desired.RackAnnotation] == ""
+		if name == "" || seen[name] || ready(p) && !waits {
 			continue
 		}
 		seen[name] = true

@@ -190,7 +190,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// Nodes are read where racks are wanted, and otherwise for pods that are not ready. Gone is known; refused is not.
+// Nodes are read of pods that are not ready or wait for their rack. Gone is known; refused is not.
 func TestNodes(t *testing.T) {
 	w := &world{pods: []corev1.Pod{pod(0, true), pod(1, false)}, nodes: map[string]*corev1.Node{"n0": {ObjectMeta: metav1.ObjectMeta{Name: "n0"}}}}
 	c := newCluster()
@@ -203,6 +203,11 @@ func TestNodes(t *testing.T) {
 	if n, known := s.Nodes["n0"].Get(); len(s.Nodes) != 2 || !known || n == nil {
 		t.Errorf("nodes %v", s.Nodes)
 	}
+	w.pods[0].Annotations = map[string]string{desired.RackAnnotation: "z"}
+	if s = w.see(t, c); len(s.Nodes) != 1 || s.Nodes["n0"].Known() {
+		t.Errorf("nodes %v", s.Nodes)
+	}
+	delete(w.pods[0].Annotations, desired.RackAnnotation)
 	w.refusing = apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "n0", errors.New("no"))
 	s = w.see(t, c)
 	if f := s.Nodes["n0"]; f.Known() || !strings.Contains(f.Why(), "no permission") {
