@@ -222,7 +222,7 @@ func randomFaults(t *testing.T, seed uint64) string {
 // fault changes the weather.
 func (w *world) fault() {
 	h := w.hosts[w.rnd.IntN(len(w.hosts))]
-	switch w.rnd.IntN(9) {
+	switch w.rnd.IntN(10) {
 	case 0, 1:
 		if h.node != nil {
 			h.crash()
@@ -248,5 +248,7 @@ func (w *world) fault() {
 		w.cut = func(from, _ kafka.NodeID) bool { return from == h.self.Node } // one way
 	case 8:
 		w.cut, w.loss, w.dup, w.maxDelay = nil, 0, 0, 2*time.Millisecond
+	case 9: // the process or its disk pauses: timers fire late, and many at once
+		h.still = w.now.Add(time.Duration(w.rnd.Int64N(int64(maxCatchUpTicks * DefaultTick))))
 	}
 }

@@ -201,11 +201,14 @@ func (l *leadership) failAll(err error) {
 const maxCatchUpTicks = 64
 
 // tickLeader sends heartbeats, checks the quorum, lets the machine tick and looks after members.
+//
+// Raft may have stepped down already, in a tick before or on a message that Process has not seen yet. Then it is ticked no
+// more: as a follower it would campaign by its own timer, see [electionTimer].
 func (n *Node) tickLeader() {
 	if n.now < n.lead.nextTick {
 		return
 	}
-	for i := 0; n.now >= n.lead.nextTick && i < maxCatchUpTicks; i++ {
+	for i := 0; n.now >= n.lead.nextTick && i < maxCatchUpTicks && n.raft.BasicStatus().RaftState == raft.StateLeader; i++ {
 		n.raft.Tick()
 		n.lead.nextTick = n.lead.nextTick.Add(n.opts.Timing.Tick)
 	}

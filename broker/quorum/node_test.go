@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/raft/v3"
+
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/vfs"
 )
@@ -139,6 +141,25 @@ func TestLeaderCutOffStopsDecidingAndRefusesWhatWaits(t *testing.T) {
 	w.until("another leads", 5*time.Second, func() bool { return w.leader() != nil && w.leader() != old })
 	w.mustSubmit("b")
 	w.settle()
+}
+
+// TestALeaderThatStoodStillCampaignsByOurTimerOnly: the ticks that it catches up with make raft step down, and those after that must
+// not reach the election timer of raft, which no seed rules.
+func TestALeaderThatStoodStillCampaignsByOurTimerOnly(t *testing.T) {
+	w := newWorld(t, 15, 3)
+	w.found(3)
+	w.mustSubmit("a")
+	n := w.leader().node
+	term := n.term
+	w.now = w.now.Add(maxCatchUpTicks * DefaultTick)
+	n.Tick(w.now)
+	n.Process(w.now)
+	if n.Leading() || n.role != raft.StateFollower || n.term != term {
+		t.Fatalf("after the pause it is %v in term %d, want a follower in term %d", n.role, n.term, term)
+	}
+	if wait := n.timer.campaign.Sub(w.now); wait < DefaultElection {
+		t.Errorf("it campaigns in %v, want at least %v", wait, DefaultElection)
+	}
 }
 
 func TestClosedConnectionReplacesTheLeaderQuickly(t *testing.T) {

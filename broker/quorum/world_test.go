@@ -43,6 +43,7 @@ type host struct {
 	node  *Node
 	state *ledger
 	peers []kafka.NodeID
+	still kafka.Elapsed // it takes in no message and no timer fires until then
 }
 
 type packet struct {
@@ -108,7 +109,7 @@ func (h *host) start() {
 // crash stops a host; its disk keeps what was synced and a part of the rest.
 func (h *host) crash() {
 	h.w.logf("node %d crashes", h.self.Node)
-	h.node = nil
+	h.node, h.still = nil, 0
 	h.disk.Crash()
 }
 
@@ -153,8 +154,11 @@ func (w *world) step() {
 	}
 	var due *host
 	for _, h := range w.hosts {
-		if h.node != nil && (next < 0 || h.node.Deadline() < next) {
-			next, due = h.node.Deadline(), h
+		if h.node == nil {
+			continue
+		}
+		if at := max(h.node.Deadline(), h.still); next < 0 || at < next {
+			next, due = at, h
 		}
 	}
 	w.now = max(w.now, next)
@@ -167,7 +171,13 @@ func (w *world) step() {
 	case packetAt >= 0:
 		p := w.flight[packetAt]
 		w.flight = slices.Delete(w.flight, packetAt, packetAt+1)
-		if h := w.host(p.to); h != nil && h.node != nil {
+		h := w.host(p.to)
+		switch {
+		case h == nil || h.node == nil:
+		case w.now < h.still: // it waits in the socket, behind what is there already
+			w.seq++
+			w.flight = append(w.flight, packet{h.still, w.seq, p.msg, p.to})
+		default:
 			m, err := ParseMessage(p.msg)
 			if err != nil {
 				w.t.Fatal(err)
