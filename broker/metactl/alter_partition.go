@@ -18,8 +18,9 @@ import (
 //	the partition is known                        UNKNOWN_TOPIC_OR_PARTITION
 //	it knows no epoch that this image does not    NOT_CONTROLLER: this controller is behind
 //	its leader epoch is current                   FENCED_LEADER_EPOCH
-//	it is the leader                              INVALID_REQUEST
+//	it is the leader, or resigns                  INVALID_REQUEST
 //	its partition epoch is current                INVALID_UPDATE_VERSION
+//	it resigns, and another can lead: resign.go   INVALID_REQUEST
 //	the new ISR is a set of replicas with itself  INVALID_REQUEST
 //	the recovery state does not go back           INVALID_REQUEST
 //	every member is eligible and of this epoch,
@@ -57,7 +58,7 @@ func (t *turn) alterPartition(req *kmsg.AlterPartitionRequest) kmsg.Response {
 
 // alterISR is the partition after the change, and the records of the change. One that ends a move, or relieves a leader whose
 // disk is full, takes two: the leader after it may have joined the ISR only now (P4).
-func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.AlterPartitionRequestTopicPartition) (metadata.Partition, []metadata.Record, kafka.ErrorCode) {
+func (t *turn) alterISR(sender kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.AlterPartitionRequestTopicPartition) (metadata.Partition, []metadata.Record, kafka.ErrorCode) {
 	none := metadata.Partition{}
 	topic := t.image.TopicByID(tp.TopicID)
 	if topic == nil {
@@ -67,7 +68,18 @@ func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.
 		return none, nil, kafka.UnknownTopicOrPartition
 	}
 	ref := refOf(topic, tp.Partition)
-	isr, code := t.judgeISR(leader, ref, rp)
+	members := rp.NewEpochISR
+	for _, n := range rp.NewISR {
+		members = append(members, kmsg.AlterPartitionRequestTopicPartitionNewEpochISR{BrokerID: n, BrokerEpoch: int64(kafka.NoBrokerEpoch)})
+	}
+	leaves := resigns(sender, ref.Partition, members)
+	if code := t.judgeEpochs(ref, rp, leaves || sender == ref.Leader); code != kafka.None {
+		return none, nil, code
+	}
+	if leaves {
+		return t.resign(sender, ref)
+	}
+	isr, code := t.judgeISR(ref, members, metadata.RecoveryState(rp.LeaderRecoveryState))
 	if code != kafka.None {
 		return none, nil, code
 	}
@@ -85,29 +97,31 @@ func (t *turn) alterISR(leader kafka.NodeID, tp kafka.TopicIDPartition, rp kmsg.
 		x.settle()
 		after = x.finish(&records)
 	}
-	if after.Leader != leader || after.LeaderEpoch != ref.LeaderEpoch {
+	if after.Leader != ref.Leader || after.LeaderEpoch != ref.LeaderEpoch {
 		return none, records, kafka.NewLeaderElected
 	}
 	return *after, records, kafka.None
 }
 
-func (t *turn) judgeISR(leader kafka.NodeID, ref partitionRef, rp kmsg.AlterPartitionRequestTopicPartition) ([]kafka.NodeID, kafka.ErrorCode) {
-	rules := t.c.rules
+// judgeEpochs tells whether a request is of the present state. may tells whether its sender may ask at all.
+func (t *turn) judgeEpochs(ref partitionRef, rp kmsg.AlterPartitionRequestTopicPartition, may bool) kafka.ErrorCode {
+	check := t.c.rules.AlterEpochs
 	leaderEpoch, epoch := kafka.LeaderEpoch(rp.LeaderEpoch), kafka.PartitionEpoch(rp.PartitionEpoch)
 	switch {
-	case rules.AlterEpochs && (leaderEpoch > ref.LeaderEpoch || epoch > ref.Epoch):
-		return nil, kafka.NotController
-	case rules.AlterEpochs && leaderEpoch < ref.LeaderEpoch:
-		return nil, kafka.FencedLeaderEpoch
-	case leader != ref.Leader:
-		return nil, kafka.InvalidRequest
-	case rules.AlterEpochs && epoch < ref.Epoch:
-		return nil, kafka.InvalidUpdateVersion
+	case check && (leaderEpoch > ref.LeaderEpoch || epoch > ref.Epoch):
+		return kafka.NotController
+	case check && leaderEpoch < ref.LeaderEpoch:
+		return kafka.FencedLeaderEpoch
+	case !may:
+		return kafka.InvalidRequest
+	case check && epoch < ref.Epoch:
+		return kafka.InvalidUpdateVersion
 	}
-	members := rp.NewEpochISR
-	for _, n := range rp.NewISR {
-		members = append(members, kmsg.AlterPartitionRequestTopicPartitionNewEpochISR{BrokerID: n, BrokerEpoch: -1})
-	}
+	return kafka.None
+}
+
+func (t *turn) judgeISR(ref partitionRef, members []kmsg.AlterPartitionRequestTopicPartitionNewEpochISR, state metadata.RecoveryState) ([]kafka.NodeID, kafka.ErrorCode) {
+	rules := t.c.rules
 	var isr []kafka.NodeID
 	for _, m := range members {
 		n := kafka.NodeID(m.BrokerID)
@@ -116,9 +130,8 @@ func (t *turn) judgeISR(leader kafka.NodeID, ref partitionRef, rp kmsg.AlterPart
 		}
 		isr = append(isr, n)
 	}
-	state := metadata.RecoveryState(rp.LeaderRecoveryState)
 	switch {
-	case !slices.Contains(isr, leader):
+	case !slices.Contains(isr, ref.Leader):
 		return nil, kafka.InvalidRequest
 	case state != metadata.Recovered && state != metadata.Recovering:
 		return nil, kafka.InvalidRequest

@@ -32,6 +32,10 @@ func (m *model) elected() {
 		}
 		log := m.brokers[d.After.Leader].log
 		inSync := d.Before.InISR(d.After.Leader) || d.Before.InELR(d.After.Leader) || slices.Contains(m.joining, d.After.Leader)
+		// The only replica leads whatever it is, and one may have reported its end before its log failed.
+		if b := m.brokers[d.After.Leader]; b.failed && !inSync && b.reported != d.Before.LeaderEpoch && len(d.Before.Replicas) > 1 {
+			m.fail("broker %d leads, though its log failed and it had resigned", d.After.Leader)
+		}
 		if !inSync && m.c.rules.CleanElection {
 			// Every member of ISR and ELR lost records: what is left is what the most complete log has.
 			if len(d.Before.ISR)+len(d.Before.ELR) > 0 {
@@ -58,7 +62,7 @@ func (m *model) trackElectable(before, after *metadata.Partition) {
 		switch {
 		case len(after.ISR) >= m.minInSync(after) || !after.HasReplica(id):
 			m.brokers[n].electable = false
-		case before.InISR(id) && !after.InISR(id) && m.brokers[n].previous == m.brokers[n].epoch || m.brokers[n].up && before.InISR(id) && !after.InISR(id):
+		case before.InISR(id) && !after.InISR(id) && m.brokers[n].previous == m.brokers[n].epoch || m.brokers[n].works() && before.InISR(id) && !after.InISR(id):
 			m.brokers[n].electable = true
 		}
 	}

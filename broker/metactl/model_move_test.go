@@ -90,6 +90,9 @@ func (m *model) calm() {
 	m.late = nil
 	for n := range m.brokers {
 		m.brokers[n].full = false
+		if m.brokers[n].failed {
+			m.crash(n)
+		}
 		if !m.brokers[n].up {
 			m.startBroker(n)
 		}

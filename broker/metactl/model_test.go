@@ -19,7 +19,7 @@ import (
 type model struct {
 	*world
 	rnd     *rand.Rand
-	events  int // kinds of events: in every other world no disk gets full, which hides other faults
+	events  int // kinds of events: in some worlds no disk gets full and no log fails, which hides other faults
 	minISR  int
 	brokers [4]modelBroker
 	// The replicas before the running move, and the last wish, told naively.
@@ -36,6 +36,7 @@ type model struct {
 type modelBroker struct {
 	up       bool
 	full     bool          // its disk
+	failed   bool          // its log: the process takes part in nothing, and starts again without a record
 	process  int           // counts starts
 	disk     int           // counts directories
 	previous int64         // epoch of the clean stop, -1 otherwise
@@ -55,7 +56,7 @@ const modelSettleTime = time.Second
 
 func runModel(t *testing.T, seed uint64, rules Rules) *model {
 	rnd := rand.New(rand.NewPCG(seed, 7))
-	m := &model{world: newWorld(t, Options{Rules: &rules, SettleTime: modelSettleTime}), rnd: rnd, events: 21 + int(seed%2), minISR: 1 + rnd.IntN(3)}
+	m := &model{world: newWorld(t, Options{Rules: &rules, SettleTime: modelSettleTime}), rnd: rnd, events: 21 + int(seed%3), minISR: 1 + rnd.IntN(3)}
 	for n := range m.brokers {
 		m.brokers[n].previous, m.brokers[n].epoch = -1, -1
 		m.startBroker(n)
@@ -175,6 +176,11 @@ func (m *model) step() {
 	case 21:
 		b.full = m.rnd.IntN(2) == 0
 		m.note("the disk of broker %d is full: %v", n, b.full)
+	case 22:
+		if b.up && m.rnd.IntN(3) == 0 {
+			b.failed, b.electable = true, false
+			m.note("the log of broker %d fails", n)
+		}
 	case 19: // another process claims the id
 		if b.up && m.image().Eligible(kafka.NodeID(n)) {
 			req := registration(int32(n), "other", "other", -1)
@@ -196,6 +202,7 @@ func (m *model) pass(d time.Duration) {
 			}
 			m.noteIfChanged("heartbeat of broker %d", n)
 			m.report(n)
+			m.resign(n)
 		}
 	}
 	m.commit(m.c.Tick(m.now))
@@ -224,6 +231,9 @@ func (m *model) report(n int) {
 		return
 	}
 	b := &m.brokers[n]
+	if b.failed {
+		return
+	}
 	b.reported, b.end = topic.Partition(0).LeaderEpoch, len(b.log)
 	decide[*LogEndsResponse](m.world, &LogEndsRequest{BrokerID: kafka.NodeID(n), BrokerEpoch: kafka.BrokerEpoch(b.epoch), Ends: []LogEnd{{
 		TopicIDPartition: kafka.TopicIDPartition{TopicID: topic.ID}, LeaderEpoch: topic.Partition(0).LeaderEpoch,
@@ -239,7 +249,7 @@ func (m *model) produce() {
 		return
 	}
 	b := &m.brokers[p.Leader]
-	if b.full {
+	if b.full || b.failed {
 		return
 	}
 	m.next++
@@ -250,7 +260,7 @@ func (m *model) produce() {
 // replicate has a follower fetch all that the leader has.
 func (m *model) replicate(n int) {
 	_, p := m.partition()
-	if p.Leader == kafka.NoNode || p.Leader == kafka.NodeID(n) || !m.brokers[n].up || !m.brokers[p.Leader].up || !p.HasReplica(kafka.NodeID(n)) {
+	if p.Leader == kafka.NoNode || p.Leader == kafka.NodeID(n) || !m.brokers[n].works() || !m.brokers[p.Leader].works() || !p.HasReplica(kafka.NodeID(n)) {
 		return
 	}
 	if m.brokers[n].full {
@@ -270,7 +280,7 @@ func (m *model) advance() {
 	leader := m.brokers[p.Leader].log
 	end := len(leader)
 	for _, n := range slices.Concat(p.ISR, m.pending(p)) {
-		if !m.brokers[n].up && n != p.Leader {
+		if !m.brokers[n].works() && n != p.Leader {
 			return // it fetches nothing
 		}
 		end = min(end, commonPrefix(leader, m.brokers[n].log))
@@ -297,7 +307,7 @@ func (m *model) pending(p *metadata.Partition) []kafka.NodeID {
 // alter has the leader ask for an ISR with or without a broker, as it sees the cluster now. Some requests arrive late.
 func (m *model) alter(n int) {
 	topic, p := m.partition()
-	if p.Leader == kafka.NoNode || p.Leader == kafka.NodeID(n) || !m.brokers[p.Leader].up {
+	if p.Leader == kafka.NoNode || p.Leader == kafka.NodeID(n) || !m.brokers[p.Leader].works() {
 		return
 	}
 	isr := slices.Clone(p.ISR)
@@ -342,6 +352,7 @@ func (m *model) crash(n int) {
 	if m.rnd.IntN(2) == 0 {
 		b.log = b.log[:m.rnd.IntN(len(b.log)+1)]
 	}
+	b.endFailed()
 	m.note("broker %d crashes and keeps %d records", n, len(b.log))
 	if m.rnd.IntN(2) == 0 {
 		m.commit(m.c.Suspect(kafka.NodeID(n), kafka.BrokerEpoch(b.epoch), m.now))
@@ -356,6 +367,7 @@ func (m *model) stopCleanly(n int) {
 		m.noteState("broker %d wants to stop", n)
 		if resp.ShouldShutdown {
 			b.up, b.previous, b.silent = false, b.epoch, m.now
+			b.endFailed()
 			return
 		}
 	}
@@ -378,6 +390,42 @@ func (m *model) startBroker(n int) {
 		m.pass(time.Second)
 	}
 	m.fail("broker %d cannot register", n)
+}
+
+// works tells whether a broker runs and its log is in service.
+func (b *modelBroker) works() bool { return b.up && !b.failed }
+
+// endFailed ends a process whose log failed: there is nothing of it, and the stop is no clean one.
+func (b *modelBroker) endFailed() {
+	if b.failed {
+		b.failed, b.log, b.previous = false, nil, -1
+	}
+}
+
+// resign has a broker whose log failed ask to be out of ISR and ELR. It must come true if another one can lead.
+func (m *model) resign(n int) {
+	if !m.brokers[n].failed {
+		return
+	}
+	topic, p := m.partition()
+	id := kafka.NodeID(n)
+	if !p.InISR(id) && !p.InELR(id) {
+		return
+	}
+	req := kmsg.NewPtrAlterPartitionRequest()
+	req.Version, req.BrokerID, req.BrokerEpoch = 3, int32(n), m.brokers[n].epoch
+	rp := kmsg.NewAlterPartitionRequestTopicPartition()
+	rp.LeaderEpoch, rp.PartitionEpoch = int32(p.LeaderEpoch), int32(p.Epoch)
+	for _, o := range without(p.ISR, id) {
+		rp.NewEpochISR = append(rp.NewEpochISR, kmsg.AlterPartitionRequestTopicPartitionNewEpochISR{BrokerID: int32(o), BrokerEpoch: -1})
+	}
+	req.Topics = []kmsg.AlterPartitionRequestTopic{{TopicID: topic.ID, Partitions: []kmsg.AlterPartitionRequestTopicPartition{rp}}}
+	resp := decide[*kmsg.AlterPartitionResponse](m.world, req)
+	m.noteState("broker %d resigns: %d", n, resp.Topics[0].Partitions[0].ErrorCode)
+	others := slices.ContainsFunc(slices.Concat(p.ISR, p.ELR), func(o kafka.NodeID) bool { return o != id && m.image().Eligible(o) })
+	if _, after := m.partition(); others && (after.InISR(id) || after.InELR(id) || after.Leader == kafka.NoNode) {
+		m.fail("broker %d, whose log failed, keeps others from leading: %s", n, describePartition(after))
+	}
 }
 
 // lastEpoch is the epoch of the registration before the present one.

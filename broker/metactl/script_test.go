@@ -179,7 +179,10 @@ func (s *script) alterISR() string {
 	if s.has("recovering") {
 		rp.LeaderRecoveryState = 1
 	}
-	for _, m := range strings.Split(s.opts["want"], ",") {
+	for m := range strings.SplitSeq(s.opts["want"], ",") {
+		if m == "" { // want= is an ISR of nobody
+			break
+		}
 		id, epoch, given := strings.Cut(m, "@")
 		e := kmsg.NewAlterPartitionRequestTopicPartitionNewEpochISR()
 		e.BrokerID = lists(id)[0][0]
@@ -200,6 +203,18 @@ func (s *script) alterISR() string {
 		return fmt.Sprintf("%v\n", kafka.ErrorCode(out.ErrorCode))
 	}
 	return fmt.Sprintf("NONE leader=%d epoch=%d/%d isr=%v recovery=%d\n", out.LeaderID, out.LeaderEpoch, out.PartitionEpoch, out.ISR, out.LeaderRecoveryState)
+}
+
+// resign N TOPIC-N: a replica wants the ISR of the image without itself.
+func (s *script) resign() string {
+	topic, n := s.partition(s.args[1])
+	var rest []string
+	for _, m := range without(topic.Partition(n).ISR, kafka.NodeID(s.node())) {
+		rest = append(rest, fmt.Sprintf("%d@-1", m))
+	}
+	s.opts["by"], s.opts["want"] = s.args[0], strings.Join(rest, ",")
+	s.args = s.args[1:]
+	return s.alterISR()
 }
 
 // elect preferred|unclean|KIND TOPIC-N

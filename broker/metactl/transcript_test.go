@@ -93,7 +93,7 @@ func (s *script) run(line string) string {
 	}
 	verbs := map[string]func() string{
 		"new": s.reset, "register": s.register, "heartbeat": s.beat, "unregister": s.unregister, "create": s.createTopic,
-		"delete": s.delete, "grow": s.grow, "isr": s.alterISR, "elect": s.elect, "ends": s.ends, "config": s.alterConfig,
+		"delete": s.delete, "grow": s.grow, "isr": s.alterISR, "resign": s.resign, "elect": s.elect, "ends": s.ends, "config": s.alterConfig,
 		"suspect": s.suspect, "tick": s.pass, "show": s.show, "start": s.startAll, "producer-ids": s.producerIDs,
 		"stop-check": s.stopCheck, "move": s.move, "moves": s.moves, "new-leader": s.newLeader,
 	}

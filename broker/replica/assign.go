@@ -95,12 +95,16 @@ func (m *Machine) setFollowers(a Assignment, anew bool) {
 	m.followers = next
 }
 
-// commitISR takes a committed ISR; a change in flight is over, whatever its answer will be.
+// commitISR takes a committed ISR; a change in flight is over, whatever its answer will be. Who is out of it must fetch again
+// before it comes back: that it was in sync a moment ago says nothing, if its log failed since.
 func (m *Machine) commitISR(isr []kafka.NodeID, epoch kafka.PartitionEpoch) {
 	m.isr, m.partitionEpoch, m.pending = slices.Clone(isr), epoch, pendingISR{}
 	for i := range m.followers {
 		f := &m.followers[i]
-		f.inISR = slices.Contains(isr, f.id)
+		was := f.inISR
+		if f.inISR = slices.Contains(isr, f.id); was && !f.inISR {
+			f.end, f.leaderEnd, f.lastFetch, f.caughtUp = kafka.NoOffset, kafka.NoOffset, never, never
+		}
 		f.expanding, f.shrinking, f.lagging = false, false, false
 	}
 }

@@ -26,7 +26,7 @@ const noRetry = kafka.Elapsed(1<<63 - 1)
 func (m *Machine) StepTick(now kafka.Elapsed) {
 	m.ready.Completed = m.waitCommit.popExpired(now, m.ready.Completed)
 	m.ready.Completed = m.waitOwn.popExpired(now, m.ready.Completed)
-	if m.role != Leader {
+	if m.role != Leader || m.failed {
 		return
 	}
 	for i := range m.followers {
@@ -48,7 +48,7 @@ func (m *Machine) LookAt(now kafka.Elapsed) (at kafka.Elapsed, ok bool) {
 	if !m.waitOwn.empty() {
 		at = min(at, m.waitOwn.earliest)
 	}
-	if m.role != Leader {
+	if m.role != Leader || m.failed {
 		return at, at != noRetry
 	}
 	if m.pending.active {
@@ -69,7 +69,7 @@ func (m *Machine) LookAt(now kafka.Elapsed) (at kafka.Elapsed, ok bool) {
 
 // proposeISR starts or repeats an ISR change when there is reason for one.
 func (m *Machine) proposeISR(now kafka.Elapsed) {
-	if m.role != Leader {
+	if m.role != Leader || m.failed {
 		return
 	}
 	if p := &m.pending; p.active {

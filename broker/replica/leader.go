@@ -60,8 +60,10 @@ func (m *Machine) Wait(ticket uint64, next kafka.Offset, acksAll bool, deadline 
 	m.completeOwn()
 }
 
-// StepFailed tells that the log is out of service for good: nothing waits for it any more.
+// StepFailed tells that the log is out of service for good: nothing waits for it any more, nothing becomes committed by this
+// replica, and it judges no follower, since it answers none. That the partition needs another leader is for the host to say.
 func (m *Machine) StepFailed() {
+	m.failed, m.pending = true, pendingISR{}
 	m.ready.Completed = m.waitCommit.popAll(kafka.KafkaStorageError, m.ready.Completed)
 	m.ready.Completed = m.waitOwn.popAll(kafka.KafkaStorageError, m.ready.Completed)
 }
@@ -104,7 +106,7 @@ func (m *Machine) StepFetched(f Fetched) kafka.ErrorCode {
 
 // advance moves the watermark of a leader as far as rule 3 lets it, and completes what waited.
 func (m *Machine) advance(now kafka.Elapsed) {
-	if m.role != Leader {
+	if m.role != Leader || m.failed {
 		return
 	}
 	if m.rules.MinISRGatesWatermark && len(m.isr) < m.minISR() {

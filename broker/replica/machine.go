@@ -26,6 +26,7 @@ type Machine struct {
 	rules Rules
 	limit Settings
 
+	failed         bool // the log is out of service: see StepFailed
 	role           Role
 	leader         kafka.NodeID
 	leaderEpoch    kafka.LeaderEpoch

@@ -32,6 +32,7 @@ var rewrite = flag.Bool("rewrite", false, "write what happened into the transcri
 //	diverged epoch end [hw]; outofrange start
 //	history e@start,…               the log's leader epochs
 //	wait ms                         time passes, then a tick
+//	failed                          the log is out of service
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -196,6 +197,8 @@ func (c *script1) do(line string) string {
 			y, _ := strconv.Atoi(start)
 			c.h.Assign(kafka.LeaderEpoch(x), kafka.Offset(y))
 		}
+	case "failed":
+		c.m.StepFailed()
 	case "wait":
 		c.now = c.now.Add(time.Duration(a.num("ms", 0)) * time.Millisecond)
 		c.m.StepTick(c.now)
