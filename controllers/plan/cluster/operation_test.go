@@ -167,7 +167,7 @@ func TestWhatBecomesOfARecordedRestart(t *testing.T) {
 		if op := p.Status.Operation; op != nil {
 			got = waits
 			if *op != *s.Cluster.Status.Operation {
-				got = string('0' + rune(op.Broker))
+				got = string('0' + op.Broker)
 			}
 		}
 		for _, a := range p.Actions {
