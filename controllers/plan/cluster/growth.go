@@ -63,7 +63,7 @@ func growth(t *turn) {
 func (t *turn) grow(claim *corev1.PersistentVolumeClaim, want resource.Quantity) bool {
 	classes, known := t.s.StorageClasses.Get()
 	if !known {
-		t.find(conditions.StorageReady, conditions.ClassUnknown, "whether volumes may grow to "+want.String()+" is not known: "+t.s.StorageClasses.Why())
+		t.find(conditions.StorageReady, conditions.ClassUnknown, "whether volumes may grow to "+want.String()+" is not known: "+why(t.s.StorageClasses))
 		return false
 	}
 	name := ""

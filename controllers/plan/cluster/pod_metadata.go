@@ -84,7 +84,7 @@ func (t *turn) rackProblem(b *broker) string {
 	n, known := f.Get()
 	switch {
 	case !known:
-		return "node " + b.pod.Spec.NodeName + " cannot be read, so the broker waits for its rack: " + f.Why()
+		return "node " + b.pod.Spec.NodeName + " cannot be read, so the broker waits for its rack: " + why(f)
 	case n == nil || n.Labels[t.c.Spec.Rack.NodeLabel] != "":
 		return ""
 	}

@@ -24,7 +24,7 @@ func report(t *turn) {
 	t.reportPods()
 	t.reportPartitions()
 	if len(t.s.Failures) > 0 {
-		t.find(conditions.Progressing, conditions.ApplyFailed, strings.ReplaceAll(strings.Join(t.s.Failures, "; "), "\n", "; "))
+		t.find(conditions.Progressing, conditions.ApplyFailed, steady(strings.ReplaceAll(strings.Join(t.s.Failures, "; "), "\n", "; ")))
 	}
 	switch {
 	case conditions.Get(t.found, conditions.Progressing) != nil:
@@ -74,7 +74,7 @@ func (t *turn) stateOf(b *broker) (state, message string) {
 	case b.state.kind != running || b.state.failing && !r.Ready:
 		return b.state.name, b.state.message
 	case !known:
-		return "Unreachable", "the admin endpoint does not answer: " + b.said.Why() + t.nodeUnknown(b)
+		return "Unreachable", "the admin endpoint does not answer: " + why(b.said) + t.nodeUnknown(b)
 	}
 	var wrong []string
 	if problem := t.rackProblem(b); problem != "" && r.Phase == adminapi.Starting {
@@ -113,7 +113,7 @@ func (t *turn) reportPods() {
 			t.find(conditions.BrokersReady, conditions.BrokersNotReady, fmt.Sprintf("broker %d: %s%s", b.id, state, message))
 			t.within(Busy)
 		case !b.said.Known():
-			t.find(conditions.BrokersReady, conditions.BrokersUnreachable, fmt.Sprintf("broker %d: %s", b.id, b.said.Why()))
+			t.find(conditions.BrokersReady, conditions.BrokersUnreachable, fmt.Sprintf("broker %d: %s", b.id, why(b.said)))
 		default:
 			continue
 		}
@@ -142,7 +142,7 @@ func (t *turn) nodeUnknown(b *broker) string {
 	if podReady(b.pod) || node.Known() {
 		return ""
 	}
-	return "; its node " + b.pod.Spec.NodeName + " cannot be looked at: " + node.Why()
+	return "; its node " + b.pod.Spec.NodeName + " cannot be looked at: " + why(node)
 }
 
 // untilReplaced tells of a pod on a node that does not answer why it stays.

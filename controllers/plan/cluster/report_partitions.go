@@ -56,7 +56,7 @@ func (t *turn) behind() string {
 // withoutMetadata tells from what brokers and pods say alone.
 func (t *turn) withoutMetadata() {
 	t.within(Watchful)
-	unreachable := "the operator cannot ask the brokers: " + t.s.Metadata.Why()
+	unreachable := "the operator cannot ask the brokers: " + why(t.s.Metadata)
 	t.find(conditions.Replicated, conditions.BrokersUnreachable, unreachable)
 	running, asked, leaders := 0, 0, 0
 	for _, b := range t.brokers {

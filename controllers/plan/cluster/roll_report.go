@@ -51,7 +51,7 @@ func (t *turn) vetoes() []string {
 		v, known := t.s.Verdicts[b.id].Get()
 		switch {
 		case !known:
-			out = append(out, fmt.Sprintf("waiting: whether broker %d may be stopped is not known: %s", b.id, t.s.Verdicts[b.id].Why()))
+			out = append(out, fmt.Sprintf("waiting: whether broker %d may be stopped is not known: %s", b.id, why(t.s.Verdicts[b.id])))
 		case !v.Safe:
 			out = append(out, "waiting: "+v.String())
 		}

@@ -61,7 +61,7 @@ func (t *turn) present() int32 {
 func (t *turn) leaving(wanted int32) string {
 	m, known := t.s.Metadata.Get()
 	if !known {
-		return "what the brokers that would go hold is not known: " + t.s.Metadata.Why()
+		return "what the brokers that would go hold is not known: " + why(t.s.Metadata)
 	}
 	if t.holds(t.want.Replicas-1, m) == "" {
 		return ""
