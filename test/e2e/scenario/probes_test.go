@@ -51,7 +51,7 @@ func TestC54ProbesLetABrokerRecover(t *testing.T) {
 	})
 	t.Run("without DNS no broker is restarted", func(t *testing.T) {
 		before := mustBrokerPods(t, c, namespace)
-		dns := processOf(t, "coredns")
+		dns := processOf(t, "dns")
 		kube.Must(t, syscall.Kill(dns, syscall.SIGSTOP))
 		defer func() { kube.Must(t, syscall.Kill(dns, syscall.SIGCONT)) }()
 		c.Holds(t, 90*time.Second, "no restart", func(ctx context.Context) error {
