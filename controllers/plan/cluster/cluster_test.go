@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -179,5 +181,23 @@ func TestAPausedClusterIsLeftAsItIs(t *testing.T) {
 	w.run(patience)
 	if len(w.pods) != 5 || len(w.restarts()) != 3 || w.reason(conditions.Paused) != "" {
 		t.Errorf("%s", w.summary())
+	}
+}
+
+func TestComputeChangesNothingInItsSnapshot(t *testing.T) {
+	s := outdated(t)
+	s.Cluster.Spec.Replicas, s.Cluster.Spec.Storage.Size = 5, resource.MustParse("2Gi")
+	s.Cluster.Spec.PodTemplate.Labels = map[string]string{"team": "shop"}
+	before, err := json.Marshal([]any{s.Cluster, s.Objects, s.Pods, s.Claims})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Compute(s)
+	if len(p.Actions) < 5 {
+		t.Fatalf("only %v", p.Actions)
+	}
+	p.Status.Quorum.Voters[0].ID = 99
+	if after, _ := json.Marshal([]any{s.Cluster, s.Objects, s.Pods, s.Claims}); string(after) != string(before) {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 }
