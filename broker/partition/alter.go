@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"iter"
+
 	"github.com/fairlead-io/fairlead/broker/kafka"
 	"github.com/fairlead-io/fairlead/broker/replica"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -38,10 +40,17 @@ func (h *host) sendAlters() {
 	}
 	h.altering = true
 	h.mu.Unlock()
-	h.o.Alter(h.alterRequest(batch), func(resp *kmsg.AlterPartitionResponse, err error) { h.altered(batch, resp, err) })
+	all := func(yield func(kafka.TopicIDPartition, *replica.Alter) bool) {
+		for i := range batch {
+			if !yield(batch[i].p.id, &batch[i].Alter) {
+				return
+			}
+		}
+	}
+	h.o.Alter(h.alterRequest(all), func(resp *kmsg.AlterPartitionResponse, err error) { h.altered(batch, resp, err) })
 }
 
-func (h *host) alterRequest(batch []proposal) *kmsg.AlterPartitionRequest {
+func (h *host) alterRequest(changes iter.Seq2[kafka.TopicIDPartition, *replica.Alter]) *kmsg.AlterPartitionRequest {
 	req := kmsg.NewPtrAlterPartitionRequest()
 	req.Version = 3
 	req.BrokerID = int32(h.o.Self)
@@ -50,17 +59,17 @@ func (h *host) alterRequest(batch []proposal) *kmsg.AlterPartitionRequest {
 		req.BrokerEpoch = int64(b.Epoch)
 	}
 	topics := map[kafka.TopicID]int{}
-	for _, a := range batch {
-		i, ok := topics[a.p.id.TopicID]
+	for id, a := range changes {
+		i, ok := topics[id.TopicID]
 		if !ok {
 			i = len(req.Topics)
-			topics[a.p.id.TopicID] = i
+			topics[id.TopicID] = i
 			t := kmsg.NewAlterPartitionRequestTopic()
-			t.TopicID = a.p.id.TopicID
+			t.TopicID = id.TopicID
 			req.Topics = append(req.Topics, t)
 		}
 		rp := kmsg.NewAlterPartitionRequestTopicPartition()
-		rp.Partition = a.p.id.Partition
+		rp.Partition = id.Partition
 		rp.LeaderEpoch = int32(a.LeaderEpoch)
 		rp.PartitionEpoch = int32(a.PartitionEpoch)
 		for _, m := range a.ISR {

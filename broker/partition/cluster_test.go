@@ -206,6 +206,10 @@ func (b *broker) alter(req *kmsg.AlterPartitionRequest, done func(*kmsg.AlterPar
 			r.Partition = p.Partition
 			s := c.state()
 			switch {
+			case t.TopicID != topicID:
+				r.ErrorCode = int16(kafka.InvalidRequest)
+			case p.LeaderEpoch == int32(s.LeaderEpoch) && p.PartitionEpoch == int32(s.Epoch) && !proposes(p, kafka.NodeID(req.BrokerID)):
+				r.ErrorCode = int16(c.resigned(p, kafka.NodeID(req.BrokerID)))
 			case p.LeaderEpoch != int32(s.LeaderEpoch) || kafka.NodeID(req.BrokerID) != s.Leader:
 				r.ErrorCode = int16(kafka.FencedLeaderEpoch)
 			case p.PartitionEpoch != int32(s.Epoch):
@@ -234,6 +238,30 @@ func (b *broker) alter(req *kmsg.AlterPartitionRequest, done func(*kmsg.AlterPar
 		resp.Topics = append(resp.Topics, out)
 	}
 	done(resp, nil)
+}
+
+func proposes(p kmsg.AlterPartitionRequestTopicPartition, id kafka.NodeID) bool {
+	return slices.ContainsFunc(p.NewEpochISR, func(m kmsg.AlterPartitionRequestTopicPartitionNewEpochISR) bool { return m.BrokerID == int32(id) })
+}
+
+// resigned takes a broker out of the ISR. Where it led the first of the others that is up does.
+func (c *cluster) resigned(p kmsg.AlterPartitionRequestTopicPartition, id kafka.NodeID) kafka.ErrorCode {
+	change := &metadata.PartitionChange{TopicID: topicID, Fields: metadata.SetISR, Leader: kafka.NoNode}
+	for _, m := range p.NewEpochISR {
+		n := kafka.NodeID(m.BrokerID)
+		change.ISR = append(change.ISR, n)
+		if change.Leader == kafka.NoNode && c.brokers[n].up {
+			change.Leader = n
+		}
+	}
+	switch {
+	case change.Leader == kafka.NoNode:
+		return kafka.InvalidRequest
+	case c.state().Leader == id:
+		change.Fields |= metadata.SetLeader
+	}
+	c.apply(change)
+	return kafka.NewLeaderElected
 }
 
 func (c *cluster) lost() bool { return c.loss > 0 && c.rnd.Intn(100) < c.loss }

@@ -11,9 +11,9 @@ import (
 )
 
 // A log whose folder was deleted, or cannot be read, fails alone: it answers KAFKA_STORAGE_ERROR and fetches nothing, and the other
-// logs of the directory go on. It stays so until the next start, which is an unclean one (see Close): so a replica that begins
-// empty then is in no ISR. For the same reason a log that fails while it is opened makes the stop before this start count as
-// unclean.
+// logs of the directory go on, and this replica resigns: see resign.go. It stays so until the next start, which is an unclean one
+// (see Close): so a replica that begins empty then is in no ISR. For the same reason a log that fails while it is opened makes the
+// stop before this start count as unclean.
 
 // fail takes this log out of service. The first failure stays. p.mu may be held or not.
 func (p *Partition) fail(doing string, err error) {
@@ -37,11 +37,13 @@ func (h *host) tellFailed(f *Failure) {
 func (p *Partition) offline() bool { return p.failure.Load() != nil || p.host.offline() }
 
 // endFailed answers what waits at logs that failed since the last call.
-func (h *host) endFailed(now kafka.Elapsed) {
+func (m *Manager) endFailed(now kafka.Elapsed) {
+	h := m.host
 	h.mu.Lock()
 	failed := h.failed
 	h.failed = nil
 	h.mu.Unlock()
+	m.failedOpen = append(m.failedOpen, failed...)
 	for _, p := range failed {
 		p.mu.Lock()
 		p.machine.StepFailed()

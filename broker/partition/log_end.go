@@ -14,15 +14,19 @@ type LogEnd struct {
 	Epochs []leaderepoch.Entry
 }
 
-// LogEnd tells the end of the log with up to limit epochs.
-func (p *Partition) LogEnd(limit int) LogEnd {
+// LogEnd tells the end of the log with up to limit epochs; ok is false for one that is out of service, which must not be elected for
+// what it held.
+func (p *Partition) LogEnd(limit int) (e LogEnd, ok bool) {
+	if p.offline() {
+		return LogEnd{}, false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	start, end := p.machine.LogStart(), p.machine.LogEnd()
 	if start == end {
-		return LogEnd{Offset: end}
+		return LogEnd{Offset: end}, true
 	}
 	// A leader that was elected at the very end has written nothing yet.
 	epochs := slices.DeleteFunc(p.log.Epochs().Entries(), func(e leaderepoch.Entry) bool { return e.Start >= end })
-	return LogEnd{Offset: end, Epochs: epochs[max(0, len(epochs)-limit):]}
+	return LogEnd{Offset: end, Epochs: epochs[max(0, len(epochs)-limit):]}, true
 }

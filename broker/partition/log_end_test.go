@@ -14,7 +14,7 @@ func TestLogEnd(t *testing.T) {
 	c.topic(0, 1)
 	check := func(limit int, end int, want ...leaderepoch.Entry) {
 		t.Helper()
-		if got := c.brokers[1].partition().LogEnd(limit); int(got.Offset) != end || !slices.Equal(got.Epochs, want) {
+		if got, ok := c.brokers[1].partition().LogEnd(limit); !ok || int(got.Offset) != end || !slices.Equal(got.Epochs, want) {
 			t.Errorf("%+v, want %d %v", got, end, want)
 		}
 	}

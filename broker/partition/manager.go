@@ -24,6 +24,8 @@ type Manager struct {
 	// Of the loops of run.go, one each; see there.
 	lastSpace    kafka.Elapsed
 	failureTold  bool // to watchers, that the directory is offline
+	failedOpen   []*Partition
+	resignAt     kafka.Elapsed
 	recoverySeed maphash.Seed
 	recoverySum  uint64 // of the hashes of what was last written of each log
 	compactAfter map[*Partition]compactRetry
@@ -39,7 +41,8 @@ type Manager struct {
 	doomed   []doomedDir
 	progress Progress
 
-	read atomic.Int64 // Progress.ReadBytes
+	read      atomic.Int64 // Progress.ReadBytes
+	resigning atomic.Int32 // requests of resign.go in flight
 }
 
 // Progress of Open, for health and readiness. While Opening some number grows, unless the disk does not answer.

@@ -35,7 +35,7 @@ type Options struct {
 	// the image instead, since the controller must come to the same number.
 	Settings func(image *metadata.Image, topic string) config.Topic
 	// Alter sends an AlterPartition request to the controller and calls done exactly once, possibly at once. There is
-	// one request in flight. The request's broker id and epoch are set.
+	// one request of leaders in flight, and at most one for each maxAlterBatch failed logs. The request's broker id and epoch are set.
 	Alter func(req *kmsg.AlterPartitionRequest, done func(*kmsg.AlterPartitionResponse, error))
 	// OnChange is told of each change of a partition's role, in order, with no lock held: the fetchers follow it, and
 	// the coordinators. May be nil.

@@ -22,7 +22,8 @@ const (
 func (m *Manager) Tick(now kafka.Elapsed) {
 	h := m.host
 	last := kafka.Elapsed(h.now.Swap(int64(now)))
-	h.endFailed(now)
+	m.endFailed(now)
+	m.resign(now)
 	if h.offline() && !m.failureTold {
 		m.failureTold = true
 		m.notifyAll()

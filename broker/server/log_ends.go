@@ -75,7 +75,10 @@ func (s *Server) leaderlessEnds(image *metadata.Image) []metactl.LogEnd {
 			if code != kafka.None {
 				continue
 			}
-			d := replica.LogEnd(metactl.MaxEndEpochs)
+			d, ok := replica.LogEnd(metactl.MaxEndEpochs)
+			if !ok {
+				continue
+			}
 			ends = append(ends, metactl.LogEnd{TopicIDPartition: id, LeaderEpoch: p.LeaderEpoch, EndOffset: d.Offset, Epochs: d.Epochs})
 		}
 	}

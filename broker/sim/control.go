@@ -169,7 +169,10 @@ func (p *process) reportLogEnds() {
 			if s.Leader != kafka.NoNode || !s.HasReplica(p.h.id) || code != kafka.None {
 				continue
 			}
-			d := replica.LogEnd(metactl.MaxEndEpochs)
+			d, ok := replica.LogEnd(metactl.MaxEndEpochs)
+			if !ok {
+				continue
+			}
 			req.Ends = append(req.Ends, metactl.LogEnd{TopicIDPartition: id, LeaderEpoch: s.LeaderEpoch, EndOffset: d.Offset, Epochs: d.Epochs})
 		}
 	}
