@@ -49,7 +49,9 @@ func (r *clusterReconciler) pass(ctx context.Context, req reconcile.Request) (re
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, fmt.Errorf("read cluster %s: %w", req.NamespacedName, err)
 		}
-		r.drop(string(r.memory.forget(req.NamespacedName)))
+		if uid := r.memory.forget(req.NamespacedName); uid != "" {
+			r.drop(string(uid))
+		}
 		return reconcile.Result{}, nil
 	}
 	failures, replaced := r.memory.begin(req.NamespacedName, c.UID)

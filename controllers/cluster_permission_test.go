@@ -19,7 +19,7 @@ import (
 )
 
 // With --namespace a Role in the namespace is enough. What belongs to no namespace is then not known, and a condition says so.
-func TestOneNamespace(t *testing.T) {
+func TestC55OneNamespace(t *testing.T) {
 	s := newStage(t)
 	s.oneNamespace()
 	s.operator(func(o *Options) { o.Namespace, o.NoNodesAndStorage = s.ns, true })
@@ -59,7 +59,7 @@ func TestLeaderElection(t *testing.T) {
 }
 
 // A permission that was taken away is reported in a condition, with the API server's words; when it is back, the operator goes on.
-func TestMissingPermission(t *testing.T) {
+func TestC55MissingPermission(t *testing.T) {
 	s := newStage(t)
 	s.clusterWide("delete pods")
 	s.operator()
@@ -122,7 +122,7 @@ func TestEvents(t *testing.T) {
 }
 
 // The rules name what they allow: no wildcard, nothing of secrets, no right to give rights.
-func TestRulesAreNarrow(t *testing.T) {
+func TestC55RulesAreNarrow(t *testing.T) {
 	for _, file := range []string{"role.yaml", "nodes_and_storage_role.yaml", "leader_election_role.yaml"} {
 		for _, r := range readRole(t, file).Rules {
 			all := slices.Concat(r.APIGroups, r.Resources, r.Verbs, r.NonResourceURLs)
@@ -147,7 +147,7 @@ var unusedRules = map[kubetest.Permission]string{
 }
 
 // A life of a Cluster needs every rule that there is, and no other.
-func TestRulesAreNeeded(t *testing.T) {
+func TestC55RulesAreNeeded(t *testing.T) {
 	s := newStage(t)
 	s.clusterWide()
 	s.operator()

@@ -19,7 +19,7 @@ import (
 const passesOfIdleness = 6
 
 // Clusters in which nothing changes cost no write, whatever others put on the objects.
-func TestConvergedClustersAreQuiet(t *testing.T) {
+func TestC50ConvergedClustersAreQuiet(t *testing.T) {
 	s := newStage(t)
 	s.clusterWide()
 	s.operator()

@@ -111,7 +111,7 @@ func TestOperatorRestartsInTheMiddleOfARoll(t *testing.T) {
 }
 
 // A change with which a broker does not start takes one broker alone, is named, and is undone at that broker by the next edit.
-func TestBadChangeIsRepairedByTheNextEdit(t *testing.T) {
+func TestC51ABadChangeIsRepairedByTheNextEdit(t *testing.T) {
 	for _, r := range []struct {
 		what, state, cause string
 		reason             conditions.Reason

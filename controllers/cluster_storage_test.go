@@ -17,7 +17,7 @@ import (
 )
 
 // Volumes grow while brokers run, the template of new ones follows, and one that was made larger by hand is left alone.
-func TestVolumesGrow(t *testing.T) {
+func TestC49VolumesGrow(t *testing.T) {
 	s := newStage(t)
 	s.clusterWide()
 	s.operator()
@@ -64,7 +64,7 @@ func TestVolumesGrow(t *testing.T) {
 }
 
 // A class that does not let volumes grow is named, no pod is touched, and other changes go on.
-func TestVolumesThatCannotGrow(t *testing.T) {
+func TestC49VolumesThatCannotGrow(t *testing.T) {
 	s := newStage(t)
 	s.clusterWide()
 	s.operator()
@@ -82,7 +82,7 @@ func TestVolumesThatCannotGrow(t *testing.T) {
 }
 
 // A broker that holds something stays, and the rest of the spec is carried out; one that holds nothing goes and is forgotten.
-func TestScaleIn(t *testing.T) {
+func TestC46ScaleIn(t *testing.T) {
 	s := newStage(t)
 	s.clusterWide()
 	s.operator()
@@ -113,7 +113,7 @@ func TestScaleIn(t *testing.T) {
 }
 
 // The volumes of voters stay whatever becomes of the number of brokers: a voter cannot go.
-func TestVotersStay(t *testing.T) {
+func TestC46VotersStay(t *testing.T) {
 	s := newStage(t)
 	s.clusterWide()
 	s.operator()
