@@ -44,6 +44,7 @@ var situations = []struct {
 	{"pod pending", conditions.BrokersReady, conditions.PodUnschedulable, []string{"pod demo-1", "Unschedulable", "Insufficient memory"}, podPending},
 	{"image missing", conditions.BrokersReady, conditions.ImageUnavailable, []string{"pod demo-1", "registry.example/fairlead:1.0.1", "not found"}, imageMissing},
 	{"bad broker config", conditions.ConfigValid, conditions.ConfigInvalid, []string{"log.retention.hours", "3 days"}, badConfig},
+	{"broker does not start", conditions.BrokersReady, conditions.PodFailed, []string{"pod demo-1", "CrashLoopBackOff", "bad broker config", "compression.type"}, doesNotStart},
 	{"disk full", conditions.StorageReady, conditions.DiskFull, []string{"broker 1", "data-demo-1"}, diskFull},
 	{"broker away", conditions.BrokersReady, conditions.NodeLost, []string{"pod demo-2", "worker-3", "2026-03-14T02:46:20Z"}, brokerAway},
 	{"topic under-replicated", conditions.Replicated, conditions.UnderReplicated, []string{"4 of 12 partitions", "broker 2"}, underReplicated},
@@ -83,6 +84,22 @@ func imageMissing(t *testing.T) view {
 func badConfig(t *testing.T) view {
 	s := newScene(t)
 	s.edit(func(c *v1alpha1.ClusterSpec) { c.Config = map[string]string{"log.retention.hours": "3 days"} })
+	s.settle()
+	return s.view()
+}
+
+// A release is gone back to that does not know a value. The broker's last word is what the kubelet keeps of it.
+func doesNotStart(t *testing.T) view {
+	s := newScene(t)
+	s.fate = func(p *corev1.Pod) {
+		waits(p, "CrashLoopBackOff", "back-off 40s restarting failed container=broker pod=demo-1_default(0e6e0a0c-7a6b-4a51-9d0e-3d5a3f1f7f10)")
+		p.Status.ContainerStatuses[0].RestartCount = 3
+		p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "bad broker config: " +
+			"/etc/fairlead/broker.properties: Invalid value uncompressed for configuration compression.type: String must be one of: gzip, snappy, lz4, zstd, producer\n"}
+	}
+	s.edit(func(c *v1alpha1.ClusterSpec) {
+		c.Image, c.Config["compression.type"] = "registry.example/fairlead:0.9.0", "uncompressed"
+	})
 	s.settle()
 	return s.view()
 }
