@@ -110,7 +110,7 @@ func (s *scene) step() (changed bool) {
 	for _, a := range p.Actions {
 		s.carryOut(a)
 	}
-	changed = len(p.Actions) > 0 || !equality.Semantic.DeepEqual(p.Status, s.cluster.Status) || s.cluster.Status.Operation != nil && p.LookAgain == cluster.Soon
+	changed = len(p.Actions) > 0 || !equality.Semantic.DeepEqual(p.Status, s.cluster.Status)
 	s.cluster.Status = *p.Status.DeepCopy()
 	s.now = s.now.Add(max(time.Second, min(p.LookAgain, cluster.Busy)))
 	return s.statefulSet() || changed
