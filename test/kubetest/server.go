@@ -14,6 +14,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kuberuntime "k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,14 +85,18 @@ func Kubeconfig(t testing.TB) string {
 	return name
 }
 
+// scheme knows Kubernetes' kinds and ours. It is not client-go's own, which managers of other tests read meanwhile.
+var scheme = sync.OnceValue(func() *kuberuntime.Scheme {
+	s := kuberuntime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+})
+
 // Client reads and writes without a cache, Kubernetes' kinds and ours.
 func Client(t testing.TB, cfg *rest.Config) client.WithWatch {
 	t.Helper()
-	scheme := clientgoscheme.Scheme
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme})
+	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
