@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -17,6 +18,9 @@ import (
 
 // farewellTimeout bounds what an operator does when it goes together with its namespace. Less than stopTimeout.
 const farewellTimeout = 15 * time.Second
+
+// farewellRounds bounds how often Topics are read anew because somebody wrote one in between.
+const farewellRounds = 20
 
 // farewell is an operator's last act. If its own namespace is being deleted, nobody will be left to let go of the Topics in it, and they would
 // hold the namespace for ever; their clusters go with it too. So it lets go of them itself. Kubernetes ends a namespace's pods before it deletes
@@ -49,21 +53,41 @@ func (f farewell) release(ctx context.Context) (released int, err error) {
 	if own.DeletionTimestamp.IsZero() {
 		return 0, nil
 	}
+	for range farewellRounds {
+		n, err := f.releaseOnce(ctx)
+		released += n
+		if !apierrors.IsConflict(err) {
+			return released, err
+		}
+	}
+	return released, fmt.Errorf("topics of namespace %s are written all the time", f.namespace)
+}
+
+// releaseOnce lets go of the Topics as they are now. A conflict is told at the end: a pass that is under way still writes a status.
+func (f farewell) releaseOnce(ctx context.Context) (released int, err error) {
 	var topics v1alpha1.TopicList
 	if err := f.live.List(ctx, &topics, client.InNamespace(f.namespace)); err != nil {
 		return 0, fmt.Errorf("list topics: %w", err)
 	}
+	var conflict error
 	for i := range topics.Items {
 		t := &topics.Items[i]
 		before := t.DeepCopy()
 		if !controllerutil.RemoveFinalizer(t, topic.Finalizer) {
 			continue
 		}
-		if one := client.IgnoreNotFound(f.write.Patch(ctx, t, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))); one != nil {
+		one := client.IgnoreNotFound(f.write.Patch(ctx, t, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+		switch {
+		case one == nil:
+			released++
+		case apierrors.IsConflict(one):
+			conflict = one
+		default:
 			err = errors.Join(err, fmt.Errorf("topic %s: %w", t.Name, one))
-			continue
 		}
-		released++
+	}
+	if err == nil {
+		err = conflict
 	}
 	return released, err
 }
