@@ -76,6 +76,8 @@ func (a *Applier) one(ctx context.Context, c *v1alpha1.Cluster, action cluster.A
 		return a.grow(ctx, c, act)
 	case cluster.DeleteClaim:
 		return a.delete(ctx, claim(c, act.Name), act.UID)
+	case cluster.MarkFormed:
+		return a.mark(ctx, c, act)
 	case cluster.OrphanStatefulSet:
 		return a.delete(ctx, statefulSet(c, act.Name), act.UID, orphan)
 	case cluster.AlterSettings:

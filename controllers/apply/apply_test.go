@@ -108,6 +108,7 @@ func TestActions(t *testing.T) {
 		{cluster.PatchPod{Name: "c-0", UID: "u", Labels: map[string]*string{"a": &yes, "b": nil}}, `application/merge-patch+json *v1.Pod c-0 by fairlead-operator, force false: {"metadata":{"labels":{"a":"yes","b":null},"uid":"u"}}`},
 		{cluster.GrowClaim{Name: "data-c-0", UID: "u", Size: resource.MustParse("2Gi")}, `application/merge-patch+json *v1.PersistentVolumeClaim data-c-0 by fairlead-operator, force false: {"metadata":{"uid":"u"},"spec":{"resources":{"requests":{"storage":"2Gi"}}}}`},
 		{cluster.DeleteClaim{Name: "data-c-0", UID: "u"}, "delete *v1.PersistentVolumeClaim ns/data-c-0 u"},
+		{cluster.MarkFormed{Name: "data-c-0", UID: "u"}, `application/merge-patch+json *v1.PersistentVolumeClaim data-c-0 by fairlead-operator, force false: {"metadata":{"annotations":{"fairlead.io/quorum-formed":"true"},"uid":"u"}}`},
 		{cluster.OrphanStatefulSet{Name: "c", UID: "u"}, "delete *v1.StatefulSet ns/c u Orphan"},
 		{cluster.AlterSettings{Set: map[string]string{"a": "1"}, Delete: []string{"b"}}, "alter map[a:1] [b]"},
 		{cluster.UnregisterBroker{ID: 3}, "unregister 3"},

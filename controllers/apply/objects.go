@@ -86,6 +86,17 @@ func (a *Applier) grow(ctx context.Context, c *v1alpha1.Cluster, g cluster.GrowC
 	return goneIsDone(a.Writer.Patch(ctx, claim(c, g.Name), client.RawPatch(mergePatch, body), owner))
 }
 
+// mark puts on the claim that has this UID that its quorum was formed.
+func (a *Applier) mark(ctx context.Context, c *v1alpha1.Cluster, m cluster.MarkFormed) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": m.UID, "annotations": map[string]any{desired.FormedAnnotation: desired.FormedMark}},
+	})
+	if err != nil {
+		return err
+	}
+	return goneIsDone(a.Writer.Patch(ctx, claim(c, m.Name), client.RawPatch(mergePatch, body), owner))
+}
+
 // goneIsDone takes the answers "not there" and "another UID" for success.
 func goneIsDone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {

@@ -11,4 +11,5 @@
 //	fairlead.io/rack               pods               the broker's rack, put on when the pod is on a node
 //	fairlead.io/live-settings      the ConfigMap      the settings that are altered in the running brokers, and must be taken back with the spec
 //	fairlead.io/quorum             claims             whose data is on the volume, for a Cluster that is made again over kept volumes
+//	fairlead.io/quorum-formed      claims             put on when the quorum was seen to be formed: it is never founded again
 package desired

@@ -13,6 +13,7 @@ const (
 	RackAnnotation         = "fairlead.io/rack"
 	LiveSettingsAnnotation = "fairlead.io/live-settings"
 	QuorumAnnotation       = "fairlead.io/quorum"
+	FormedAnnotation       = "fairlead.io/quorum-formed"
 )
 
 // Ports of every broker, beside those of the Cluster's listeners.

@@ -9,16 +9,17 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// quorumText is the founding as a claim has it: CLUSTER_ID BROKERS VOTER,VOTER,... It never changes, as the template of claims cannot.
+// quorumText is the founding as a claim has it: CLUSTER_ID BROKERS VOTER@DIRECTORY,... It never changes, as the template of claims cannot.
 func quorumText(q v1alpha1.Quorum) string {
-	var ids []string
+	var voters []string
 	for _, v := range q.Voters {
-		ids = append(ids, strconv.Itoa(int(v.ID)))
+		voters = append(voters, strconv.Itoa(int(v.ID))+"@"+v.DirectoryID)
 	}
-	return q.ClusterID + " " + strconv.Itoa(int(q.Brokers)) + " " + strings.Join(ids, ",")
+	return q.ClusterID + " " + strconv.Itoa(int(q.Brokers)) + " " + strings.Join(voters, ",")
 }
 
-// ClaimQuorum is the quorum whose data is on a claim's volume. It is taken for formed: no directory of it is ever founded again.
+// ClaimQuorum is the quorum whose data is on a claim's volume. Without the mark that it was formed nobody knows whether there is any data: then
+// the same founding goes on, by which a directory that has its identity is left as it is.
 func ClaimQuorum(claim *corev1.PersistentVolumeClaim) (v1alpha1.Quorum, bool) {
 	words := strings.Split(claim.Annotations[QuorumAnnotation], " ")
 	if len(words) != 3 || words[0] == "" {
@@ -28,13 +29,17 @@ func ClaimQuorum(claim *corev1.PersistentVolumeClaim) (v1alpha1.Quorum, bool) {
 	if err != nil {
 		return v1alpha1.Quorum{}, false
 	}
-	q := v1alpha1.Quorum{ClusterID: words[0], Brokers: int32(brokers), Formed: true}
+	q := v1alpha1.Quorum{ClusterID: words[0], Brokers: int32(brokers), Formed: claim.Annotations[FormedAnnotation] == FormedMark}
 	for _, text := range strings.Split(words[2], ",") {
-		id, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
+		voter, directory, ok := strings.Cut(text, "@")
+		id, err := strconv.ParseInt(voter, 10, 32)
+		if err != nil || !ok || directory == "" {
 			return v1alpha1.Quorum{}, false
 		}
-		q.Voters = append(q.Voters, v1alpha1.Voter{ID: int32(id)})
+		q.Voters = append(q.Voters, v1alpha1.Voter{ID: int32(id), DirectoryID: directory})
 	}
 	return q, true
 }
+
+// FormedMark is the value of [FormedAnnotation].
+const FormedMark = "true"

@@ -53,6 +53,13 @@ type DeleteClaim struct {
 	Why  string
 }
 
+// MarkFormed puts on a claim that the metadata quorum of its volume was formed, so that it is not founded again when the Cluster is deleted and
+// made again over the volume.
+type MarkFormed struct {
+	Name string
+	UID  types.UID
+}
+
 // OrphanStatefulSet deletes a StatefulSet and leaves its pods and claims (propagation policy Orphan), so that the next plan can make it
 // anew with another volume template, which cannot be changed in place.
 type OrphanStatefulSet struct {
@@ -92,6 +99,7 @@ func (DeletePod) action()         {}
 func (PatchPod) action()          {}
 func (GrowClaim) action()         {}
 func (DeleteClaim) action()       {}
+func (MarkFormed) action()        {}
 func (OrphanStatefulSet) action() {}
 func (ScaleIn) action()           {}
 func (AlterSettings) action()     {}
@@ -104,6 +112,7 @@ func (a Apply) String() string {
 func (a DeletePod) String() string   { return "delete pod " + a.Name + ": " + a.Why }
 func (a GrowClaim) String() string   { return "grow claim " + a.Name + " to " + a.Size.String() }
 func (a DeleteClaim) String() string { return "delete claim " + a.Name + ": " + a.Why }
+func (a MarkFormed) String() string  { return "mark claim " + a.Name + ": the quorum was formed" }
 func (a OrphanStatefulSet) String() string {
 	return "delete StatefulSet " + a.Name + ", leaving its pods: " + a.Why
 }

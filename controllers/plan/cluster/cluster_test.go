@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/conditions"
+	"github.com/fairlead-io/fairlead/controllers/desired"
 )
 
 // patience is how many steps a change may take in these tests.
@@ -115,13 +117,42 @@ func TestAClusterOverKeptVolumesIsTheOneThatItWas(t *testing.T) {
 	}
 
 	for _, c := range kept {
-		c.Annotations["fairlead.io/quorum"] = "other 3 0,1,2"
+		c.Annotations["fairlead.io/quorum"] = "other 3 0@a,1@b,2@c"
 		break
 	}
 	mixed := newWorld(t, 3)
 	mixed.claims = kept
 	if p := mixed.step(); p.Status.Quorum != nil || mixed.reason(conditions.Progressing) != conditions.ApplyFailed {
 		t.Errorf("volumes of two clusters: %s", mixed.summary())
+	}
+}
+
+// A Cluster that never ran, for example with an image that does not exist, leaves its claims behind too.
+func TestAFoundingThatWasGivenUpGoesOnWithTheNextCluster(t *testing.T) {
+	w := newWorld(t, 3)
+	w.bad["fairlead:none"] = "ErrImagePull"
+	w.c.Spec.Image = "fairlead:none"
+	for range patience {
+		w.step()
+	}
+	if w.c.Status.Quorum.Formed || len(w.claims) != 3 {
+		t.Fatal(w.summary())
+	}
+	again := newWorld(t, 3)
+	again.claims = w.claims
+	p := again.step()
+	if q := p.Status.Quorum; q == nil || q.Formed || !equality.Semantic.DeepEqual(q, w.c.Status.Quorum) {
+		t.Fatalf("%+v, and before %+v", p.Status.Quorum, w.c.Status.Quorum)
+	}
+	again.step()
+	if file := again.objects.ConfigMap.Data["cluster.properties"]; !strings.Contains(file, "initial.voters") {
+		t.Errorf("nobody founds the quorum: %s", file)
+	}
+	again.run(patience)
+	for _, c := range again.claims {
+		if q, _ := desired.ClaimQuorum(c); !q.Formed {
+			t.Errorf("%s could be founded again", c.Name)
+		}
 	}
 }
 

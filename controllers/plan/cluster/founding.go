@@ -17,6 +17,7 @@ func founding(t *turn) {
 			q.Formed = true // the brokers' files follow the record, with the next plan
 			t.within(Soon)
 		}
+		t.markFormed()
 		return
 	}
 	if left := earlierLeft(t.s); left != "" {
@@ -41,6 +42,19 @@ func founding(t *turn) {
 	}
 	t.status.Quorum = kept.DeepCopy()
 	t.within(Soon)
+}
+
+// markFormed has the claims say what the record says, since they may be kept longer than the record.
+func (t *turn) markFormed() {
+	if recorded := t.c.Status.Quorum; !recorded.Formed {
+		return
+	}
+	for i := range t.s.Claims {
+		claim := &t.s.Claims[i]
+		if q, ok := desired.ClaimQuorum(claim); ok && q.ClusterID == t.status.Quorum.ClusterID && !q.Formed && claim.DeletionTimestamp == nil {
+			t.do(MarkFormed{claim.Name, claim.UID})
+		}
+	}
 }
 
 // newQuorum has an odd number of founders, of which a majority is there while one broker, or two of five, are not.
@@ -105,6 +119,7 @@ func keptQuorum(s Snapshot) (kept v1alpha1.Quorum, found, same bool) {
 		if found && q.ClusterID != kept.ClusterID {
 			return kept, true, false
 		}
+		q.Formed = q.Formed || kept.Formed
 		kept, found = q, true
 	}
 	return kept, found, true

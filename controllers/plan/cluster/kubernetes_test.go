@@ -49,6 +49,9 @@ func (w *world) apply(a Action) {
 			w.t.Fatalf("%s, which is in use", a)
 		}
 		delete(w.claims, id)
+	case MarkFormed:
+		id, _ := desired.ClaimBroker("a", a.Name)
+		w.claims[id].Annotations[desired.FormedAnnotation] = desired.FormedMark
 	case OrphanStatefulSet:
 		w.objects.StatefulSet = nil
 	case AlterSettings:
