@@ -119,7 +119,7 @@ func (m *Machine) deleteGroup(g *group, outcome func(kafka.ErrorCode)) int {
 		records = append(records, offsetTombstone(g.id, k.Topic, k.Partition))
 	})
 	records = append(records, groupTombstone(g.id))
-	for id := range g.pending {
+	for _, id := range slices.Sorted(maps.Keys(g.pending)) { // in order: it decides which of equal alarms comes first
 		m.clearPending(g, id)
 	}
 	g.state = Dead

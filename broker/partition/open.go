@@ -3,6 +3,8 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/broker/kafka"
@@ -122,8 +124,8 @@ func (m *Manager) lost(points map[kafka.TopicPartition]kafka.Offset, folders []s
 		here[f.TopicPartition] = here[f.TopicPartition] || f.Kind == seglog.DirCurrent
 	}
 	lost := false
-	for p, point := range points {
-		if point > 0 && !here[p] {
+	for _, p := range slices.SortedFunc(maps.Keys(points), compareNames) {
+		if points[p] > 0 && !here[p] {
 			lost = true
 			m.host.tellDamage("find", p, errNoFolder)
 		}
