@@ -290,6 +290,10 @@ func (p *process) observeQuorum(f quorum.Fact) {
 			p.decidesSince = w.now
 			w.check.leads(w, p.h, f.Epoch)
 		}
+	case quorum.StalledFact:
+		if f.Err == nil { // it heard nobody and decided nothing meanwhile
+			p.decidesSince = w.now
+		}
 	case quorum.LeaderFact:
 		if f.Leader != p.lastLeader {
 			p.lastLeader = f.Leader

@@ -171,9 +171,9 @@ func (c *checker) expectFenced(w *World, h *host) {
 	})
 }
 
-// decidesSince is when a broker's present leadership of the quorum began, far in the future when it has none.
+// decidesSince is when a broker began to lead the quorum with a log that takes entries, far in the future when it does not.
 func (c *checker) decidesSince(h *host) kafka.Elapsed {
-	if h.proc == nil || !h.proc.node.Leading() {
+	if h.proc == nil || !h.proc.node.Leading() || h.proc.node.Stalled() {
 		return 1 << 62
 	}
 	return h.proc.decidesSince

@@ -30,3 +30,26 @@ func TestStalledQuorumLogEndsService(t *testing.T) {
 		}
 	}
 }
+
+// TestAStalledQuorumFencesNobody: the leader's log takes nothing, and of the other two voters one is cut off. Nobody can decide then, and
+// afterwards the leader counts silence anew.
+func TestAStalledQuorumFencesNobody(t *testing.T) {
+	for seed := range uint64(scenarioSeeds) {
+		r := runScenario(DefaultOptions(seed), scenario{play: func(s *stage) {
+			leader := s.deciding(nil)
+			silent := s.hosts[(leader.id+1)%3]
+			s.weather.cut(s.World, silent, true, true)
+			heal := leader.disk.Inject(vfs.Fault{Op: vfs.OpWrite, Pattern: "wal-*.log", Err: syscall.ENOSPC})
+			s.until("the log takes nothing", func() bool { return leader.proc.node.Stalled() })
+			s.run(unheardLimit - 100*time.Millisecond)
+			heal()
+			s.until("the silent broker is fenced", func() bool {
+				b := s.image().Broker(silent.id)
+				return b != nil && b.Fenced
+			})
+		}})
+		if r.Failure != "" {
+			t.Errorf("seed %d: %s", seed, r.Failure)
+		}
+	}
+}
