@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/test/kubetest"
@@ -125,7 +127,9 @@ func TestNamespaced(t *testing.T) {
 	if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--namespace=streams") || !slices.Contains(args, "--read-nodes-and-storage=false") {
 		t.Errorf("arguments %q", args)
 	}
-	kubectl(t, "create", "namespace", "streams")
-	kubectl(t, "label", "namespace", "streams", "pod-security.kubernetes.io/warn=restricted")
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "streams", Labels: map[string]string{"pod-security.kubernetes.io/warn": "restricted"}}}
+	if err := kubetest.Client(t, kubetest.Server(t)).Create(t.Context(), ns); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(err)
+	}
 	kubectl(t, "apply", "--server-side", "-k", "config/namespaced")
 }
