@@ -137,6 +137,7 @@ func run(o Options, happen func(w *World)) (r Result) {
 }
 
 func (w *World) result() Result {
+	w.logf("the end after %d events, next would be drawn %016x", w.ran, w.rnd.Uint64()) // so that no two runs differ and have one trace
 	return Result{
 		Seed: w.o.Seed, Failure: w.failure, Checker: w.noticed, Digest: w.digest.Sum64(), Trace: w.text.String(), Events: w.ran, Acked: w.check.acks,
 		Crashes: w.weather.crashes, Leaders: len(w.check.elected), Terms: len(w.check.terms), Elapsed: time.Duration(w.now),
