@@ -223,6 +223,9 @@ func (w *World) look() string {
 		if h.proc == nil {
 			h.start() // it may have ended after the healing by what happened before
 			down = fmt.Sprintf("broker %d is down", h.id)
+		} else if len(h.proc.parts.FailedLogs()) > 0 { // somebody repairs it
+			h.end("a log failed", false)
+			down = fmt.Sprintf("broker %d is started again", h.id)
 		}
 	}
 	if down != "" {

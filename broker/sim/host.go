@@ -20,6 +20,8 @@ type host struct {
 	proc      *process // nil while down
 	starts    int
 	unclean   bool // the last process ended uncleanly, and no image has the registration of the present one yet
+	// lost are the logs whose folder was deleted under the last process, until an image has the registration of the next one.
+	lost map[kafka.TopicPartition]bool
 
 	wallOffset time.Duration // of its wall clock against the simulation's
 	syncCost   time.Duration // of one fsync
@@ -40,7 +42,7 @@ const (
 const epochStart = kafka.Timestamp(1_700_000_000_000)
 
 func (w *World) newHost(id kafka.NodeID) *host {
-	h := &host{w: w, id: id, syncCost: calmSyncCost}
+	h := &host{w: w, id: id, syncCost: calmSyncCost, lost: map[kafka.TopicPartition]bool{}}
 	h.disk = w.newDisk(h)
 	binary.BigEndian.PutUint64(h.directory[:], w.rnd.Uint64()|1)
 	return h
@@ -155,6 +157,15 @@ func (h *host) vanish() {
 	h.w.logf("broker %d vanishes", h.id)
 	h.unclean, h.proc, h.busyUntil = true, nil, h.w.now
 	h.disk.CrashHard()
+}
+
+// loseFolder deletes the folder of a log under the running process. What was not lost with it is that of other hosts.
+func (h *host) loseFolder(tp kafka.TopicPartition) {
+	h.w.logf("broker %d: the folder of %v is deleted", h.id, tp)
+	h.unclean, h.lost[tp] = true, true
+	if err := h.disk.RemoveAll(dataDir + "/" + tp.String()); err != nil {
+		h.w.fail("delete a folder: %v", err)
+	}
 }
 
 // unlock gives the lock of the data directory back, as the kernel does for a dead process; no other file is touched.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -82,11 +83,6 @@ func (p *process) open() error {
 	if p.dir, err = seglog.OpenDirectory(h.disk, dataDir); err != nil {
 		return err
 	}
-	previous := kafka.NoBrokerEpoch
-	if e, ok := p.dir.CleanShutdown(); ok {
-		previous = e
-	}
-	p.previous, p.uncleanStart = previous, previous == kafka.NoBrokerEpoch
 	p.fetchers = replication.NewSet(replication.Options{Self: h.id}, p.beginFetching)
 	p.parts = partition.New(partition.Options{
 		FS: h.disk, Directory: p.dir, Files: seglog.NewFilePool(0), Self: h.id, Rules: w.o.Replica, LagMax: lagMax,
@@ -108,6 +104,11 @@ func (p *process) open() error {
 	if err := p.parts.Open(h.wall()); err != nil {
 		return err
 	}
+	previous := kafka.NoBrokerEpoch
+	if e, ok := p.dir.CleanShutdown(); ok { // asked when the logs are open: one that is missing speaks against it
+		previous = e
+	}
+	p.previous, p.uncleanStart = previous, previous == kafka.NoBrokerEpoch
 	p.member = membership.New(membership.Options{
 		Node: h.id, ClusterID: clusterID, Directory: h.directory, Incarnation: p.incarnation, PreviousEpoch: previous,
 		Endpoints:         []metadata.Endpoint{{Listener: "SIM", Host: "sim", Port: uint16(9000 + h.id)}},
@@ -267,6 +268,7 @@ func (p *process) follow() {
 		case b != nil && b.Incarnation == p.incarnation:
 			p.parts.Start(u.image, w.now, h.wall())
 			p.placed, h.unclean = true, false
+			clear(h.lost)
 		}
 		e := membership.ImageApplied{Index: u.image.Version(), Epoch: kafka.NoBrokerEpoch}
 		if b != nil {
@@ -311,6 +313,11 @@ func (p *process) lookForFailure() {
 	} else if err := p.parts.Failure(); err != nil {
 		p.h.end(fmt.Sprintf("logs: %v", err), false)
 	}
+}
+
+// failed tells whether a log is out of service while the process goes on.
+func (h *host) failed(tp kafka.TopicPartition) bool {
+	return h.proc != nil && slices.ContainsFunc(h.proc.parts.FailedLogs(), func(f *partition.Failure) bool { return f.Partition == tp })
 }
 
 // ended closes what connects the process with others.

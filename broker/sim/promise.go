@@ -161,7 +161,7 @@ func (c *checker) expectFenced(w *World, h *host) {
 			return
 		}
 		for _, o := range w.hosts { // a quorum that decides long enough to have noticed
-			if o == h || o.proc == nil || !o.proc.node.Leading() || w.check.decidesSince(o) > began {
+			if o == h || o.proc == nil || !o.proc.node.Leading() || w.check.decidesSince(o) > began || o.proc.node.Stalled() {
 				continue
 			}
 			if b := o.proc.image.Broker(h.id); b != nil && !b.Fenced && o.proc.image.Version() == w.image().Version() {

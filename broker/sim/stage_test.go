@@ -166,6 +166,9 @@ func (s *stage) replaceDisk(n kafka.NodeID) {
 	}
 }
 
+// loseFolder deletes the folder of the log under a running broker.
+func (s *stage) loseFolder(n kafka.NodeID) { s.hosts[n].loseFolder(s.tp) }
+
 // cut lets nothing pass between a broker and others, in both directions; everybody when there are none.
 func (s *stage) cut(n kafka.NodeID, others ...kafka.NodeID) { s.setCut(true, n, others) }
 func (s *stage) uncut(n kafka.NodeID, others ...kafka.NodeID) {

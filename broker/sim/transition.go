@@ -30,14 +30,18 @@ func (c *checker) transition(w *World, h *host, image *metadata.Image, delta *me
 			return b.ID == n && b.Before != nil && b.After != nil && b.Before.Epoch != b.After.Epoch
 		})
 	}
+	tp := kafka.TopicPartition{Topic: d.Topic, Partition: d.Partition}
+	if after.Leader != before.Leader && after.Leader != kafka.NoNode && !slices.Contains(eligible, after.Leader) && w.hosts[after.Leader].failed(tp) {
+		w.breach("elections", "image %d: %s-%d is led by %d, whose log failed and which had resigned", image.Version(), d.Topic, d.Partition, after.Leader)
+	}
 	kept := 0
 	for _, n := range eligible {
-		if after.HasReplica(n) && !anew(n) {
+		if after.HasReplica(n) && !anew(n) && !w.hosts[n].lost[tp] {
 			kept++
 		}
 	}
 	if len(after.ISR)+len(after.ELR) < min(w.minISR(), kept) {
-		w.breach("leaving", "image %d: %s-%d had %v eligible, of which %d did not start anew; left are ISR %v, ELR %v", image.Version(), d.Topic, d.Partition,
+		w.breach("leaving", "image %d: %s-%d had %v eligible, of which %d did not start anew or lose their logs; left are ISR %v, ELR %v", image.Version(), d.Topic, d.Partition,
 			eligible, kept, after.ISR, after.ELR)
 	}
 }

@@ -86,6 +86,7 @@ var faults = []fault{
 	}},
 	{"calm disk", func(x *weather, _ *World, h *host) { x.calmDisk(h) }},
 	{"wipe", (*weather).wipe},
+	{"lost folder", (*weather).loseFolder},
 	{"blackout", func(x *weather, w *World, _ *host) {
 		if x.mode != lossAnyTime {
 			return
@@ -179,6 +180,17 @@ func (x *weather) wipe(w *World, h *host) {
 		return
 	}
 	h.start()
+}
+
+// loseFolder deletes the folder of one log under its broker, which goes on without it, or never notices.
+func (x *weather) loseFolder(w *World, h *host) {
+	if x.mode != lossSingle || h.proc == nil || !w.whole() {
+		return
+	}
+	all := h.proc.parts.All()
+	if len(all) > 0 {
+		h.loseFolder(all[w.rnd.IntN(len(all))].TopicPartition())
+	}
 }
 
 func (x *weather) cut(w *World, h *host, out, in bool) {
