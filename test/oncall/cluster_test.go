@@ -124,6 +124,12 @@ func (s *scene) carryOut(a cluster.Action) {
 		maps.DeleteFunc(s.pods, func(_ int32, p *corev1.Pod) bool { return p.UID == a.UID })
 	case cluster.Event:
 		s.events = append(s.events, a)
+	case cluster.MarkFormed:
+		for i := range s.claims {
+			if c := &s.claims[i]; c.UID == a.UID {
+				metav1.SetMetaDataAnnotation(&c.ObjectMeta, desired.FormedAnnotation, desired.FormedMark)
+			}
+		}
 	case cluster.AlterSettings:
 		maps.Copy(s.settings, a.Set)
 	default:
