@@ -298,7 +298,7 @@ func TestALifeOfATopicOnBrokers(t *testing.T) {
 	if st := s.get("a").Status; conditions.Get(st.Conditions, conditions.Adopted) == nil || st.Partitions != 3 {
 		t.Errorf("adopted: %+v", st)
 	}
-	if own, err := k.TopicSettings(ctx, "a"); err != nil || !maps.Equal(own["a"], map[string]string{"retention.ms": "5000"}) {
+	if own, err := k.TopicSettings(ctx, "a"); err != nil || !maps.Equal(own["a"], map[string]string{"retention.ms": "5000", "segment.ms": "70000"}) {
 		t.Errorf("settings %v %v", own, err)
 	}
 

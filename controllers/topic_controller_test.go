@@ -147,7 +147,7 @@ func TestATopicThatWasChangedByHandIsPutRight(t *testing.T) {
 		w.pass(time.Minute)
 		w.kafka.set(func() { w.kafka.settings["a"] = map[string]string{"retention.ms": "6", "segment.ms": "7"} })
 		w.pass(2 * time.Minute)
-		if got := w.kafka.settings["a"]; !maps.Equal(got, map[string]string{"retention.ms": "5"}) {
+		if got := w.kafka.settings["a"]; !maps.Equal(got, map[string]string{"retention.ms": "5", "segment.ms": "7"}) {
 			t.Errorf("settings %v", got)
 		}
 		old := w.get("a").Status.TopicID

@@ -72,9 +72,9 @@ type TopicSpec struct {
 	// +optional
 	ReplicationFactor *int32 `json:"replicationFactor,omitempty"`
 
-	// Settings by Kafka's names, for example retention.ms: "86400000". May change, and are applied at once. A setting that is taken
-	// out goes back to its default. Settings of the topic that are not here, and were not put here before, are taken back too, but for
-	// leader.replication.throttled.replicas and follower.replication.throttled.replicas, which tools set while they move replicas.
+	// Settings by Kafka's names, for example retention.ms: "86400000". May change, and are applied at once; one that is changed by other
+	// means is put right. A setting that is taken out goes back to its default. Settings of the topic that were never here are left as
+	// they are: those that it had before this object described it, and those that tools set.
 	//
 	// +kubebuilder:validation:MaxProperties=100
 	// +optional
@@ -125,13 +125,19 @@ type TopicStatus struct {
 	// +optional
 	ReplicationFactor int32 `json:"replicationFactor,omitempty"`
 
-	// Partitions with fewer in-sync replicas than replicas.
+	// Names of the settings that the topic has by this object: one that is taken out of the spec is taken back.
 	//
+	// +listType=set
 	// +optional
-	UnderReplicated int32 `json:"underReplicated"`
+	Settings []string `json:"settings,omitempty"`
 
-	// Partitions without a leader: nobody can write or read them.
+	// Partitions with fewer in-sync replicas than replicas. Absent while there is no topic.
 	//
 	// +optional
-	Offline int32 `json:"offline"`
+	UnderReplicated *int32 `json:"underReplicated,omitempty"`
+
+	// Partitions without a leader: nobody can write or read them. Absent while there is no topic.
+	//
+	// +optional
+	Offline *int32 `json:"offline,omitempty"`
 }

@@ -182,7 +182,7 @@ func planChanges(s Snapshot, r *report, found *Found) Plan {
 	if n := s.Topic.Spec.Partitions; n != nil && int(*n) > len(found.Partitions) {
 		p.Actions = append(p.Actions, Grow{name, *n})
 	}
-	if a, differ := alter(name, s.Topic.Spec.Config, found.Settings); differ {
+	if a, differ := alter(name, s.Topic.Spec.Config, found.Settings, r.status.Settings); differ {
 		p.Actions = append(p.Actions, a)
 		if s.Topic.Status.ObservedGeneration == s.Topic.Generation && wasReady(s.Topic) {
 			events = append(events, Event{false, EventCorrected, "settings of topic " + name + " were changed by other means and are put right:" + settings(a.Set, a.Remove)[1:]})
@@ -211,7 +211,11 @@ func recognize(s Snapshot, r *report, found *Found) []Action {
 	case !conditions.Is(s.Topic.Status.Conditions, conditions.Ready, conditions.Creating):
 		r.set(conditions.Adopted, conditions.TopicExisted, "the topic existed before this object, which describes it from now on")
 	}
+	if old != is {
+		r.status.Settings = nil // those of another topic
+	}
 	r.see(found)
+	r.status.Settings = owned(s.Topic.Spec.Config, found.Settings, r.status.Settings)
 	return events
 }
 

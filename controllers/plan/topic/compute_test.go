@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,9 +137,9 @@ again in 45s
 	if again := Compute(s); text(t, again.Status) != text(t, p.Status) {
 		t.Errorf("the condition stays: %s", show(again))
 	}
-	expect(t, "and brought in line", world(found(exists(3, 2, "retention.ms=1")), partitions(4), configured("segment.ms=5")), `
+	expect(t, "and brought in line, with what the spec does not name left as it is", world(found(exists(3, 2, "retention.ms=-1")), partitions(4), configured("segment.ms=5")), `
 grow t to 4 partitions
-alter t, segment.ms=5, take back retention.ms
+alter t, segment.ms=5
 Ready=False Applying: the topic is being brought in line with the spec
 Adopted=True TopicExisted: the topic existed before this object, which describes it from now on
 Replicated=True InSync: every replica is in sync
@@ -163,6 +164,7 @@ func TestSettingsAreBroughtInLine(t *testing.T) {
 		{"a new one", nil, []string{"retention.ms=5"}, "alter t, retention.ms=5"},
 		{"another value", []string{"retention.ms=5"}, []string{"retention.ms=6"}, "alter t, retention.ms=6"},
 		{"one that was taken out", []string{"retention.ms=5", "segment.ms=6"}, []string{"segment.ms=6"}, "alter t, take back retention.ms"},
+		{"one of somebody else", []string{"cleanup.policy=compact", "retention.ms=5"}, []string{"retention.ms=5"}, ""},
 		{"throttles of a tool for reassignment", []string{"leader.replication.throttled.replicas=*", "follower.replication.throttled.replicas=0:1"}, nil, ""},
 		{"a throttle that the spec names", []string{"leader.replication.throttled.replicas=*"}, []string{"leader.replication.throttled.replicas=0:1"},
 			"alter t, leader.replication.throttled.replicas=0:1"},
@@ -173,6 +175,7 @@ func TestSettingsAreBroughtInLine(t *testing.T) {
 	} {
 		s := world(found(exists(1, 1, r.have...)), configured(r.want...))
 		s.Topic.Status.TopicID = idA.String()
+		s.Topic.Status.Settings = []string{"retention.ms"}
 		var lines []string
 		for _, a := range Compute(s).Actions {
 			lines = append(lines, a.String())
@@ -181,6 +184,43 @@ func TestSettingsAreBroughtInLine(t *testing.T) {
 			t.Errorf("%s: %q, want %q", r.what, got, r.actions)
 		}
 	}
+}
+
+// Whose settings are whose over a Topic's life. To take back a retention that a topic had before would delete its records.
+func TestWhichSettingsAreTakenBack(t *testing.T) {
+	s := world(found(exists(1, 1, "retention.ms=-1", "segment.ms=6")), configured("segment.ms=6"))
+	edit := func(settings ...string) {
+		configured(settings...)(&s)
+		s.Topic.Generation++
+	}
+	next := func(what, settings string, actions ...string) {
+		t.Helper()
+		p := Compute(s)
+		var lines []string
+		for _, a := range p.Actions {
+			lines = append(lines, a.String())
+		}
+		if got := strings.Join(p.Status.Settings, " "); got != settings || !slices.Equal(lines, actions) {
+			t.Errorf("%s: settings %q, actions %q", what, got, lines)
+		}
+		s.Topic.Status = p.Status
+	}
+	next("adopted: what is as the spec says is the Topic's", "segment.ms")
+	edit("segment.ms=6", "retention.ms=x")
+	next("a wish that is refused", "segment.ms", "alter t, retention.ms=x")
+	edit()
+	next("and given up, with one that was carried out", "segment.ms", "alter t, take back segment.ms")
+	found(exists(1, 1, "retention.ms=-1"))(&s)
+	next("is gone", "")
+	edit("retention.ms=5")
+	next("named", "", "alter t, retention.ms=5")
+	found(exists(1, 1, "retention.ms=5"))(&s)
+	next("carried out", "retention.ms")
+	again := exists(1, 1, "retention.ms=7", "segment.ms=8")
+	again.ID = idB
+	found(again)(&s)
+	edit()
+	next("another topic of the name owes nothing", "", "event TopicReplaced: topic t was deleted and made again by other means: its id was "+idA.String()+" and is "+idB.String())
 }
 
 func TestChangesByOtherMeansArePutRightWithAnEvent(t *testing.T) {
@@ -377,7 +417,7 @@ Ready=False Offline: 1 of 3 partitions have no leader, nobody can write or read 
 Replicated=False UnderReplicated: 2 of 3 partitions have replicas that are not in sync: 0, 1 (behind or away: broker 0, 1)
 again in 45s
 `)
-	if p.Status.UnderReplicated != 2 || p.Status.Offline != 1 {
+	if u, o := p.Status.UnderReplicated, p.Status.Offline; u == nil || *u != 2 || o == nil || *o != 1 {
 		t.Errorf("%+v", p.Status)
 	}
 	f.Partitions[1].Leader = 1

@@ -7,8 +7,9 @@
 //	                               again, empty, and an event says so
 //	a topic of that name           it is adopted: the condition Adopted says so, and it is brought in line like any other
 //	fewer partitions               partitions are added
-//	other settings                 they are set; what the spec does not have is taken back. Left alone are the throttles that tools for
-//	                               reassignment set while they work (see [ForeignSettings])
+//	other settings                 they are set. What the topic has by this Topic (status.settings) and the spec no longer names is taken
+//	                               back. All else is left alone: what an adopted topic had, its retention above all, and throttles
+//	                               that tools for reassignment set while they work
 //	another replication factor     replicas are added to, or taken from, some partitions at a time; records are copied first
 //	an impossible difference       nothing is changed, and Ready stays False until the spec or the cluster is another
 //

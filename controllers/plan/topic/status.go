@@ -58,13 +58,15 @@ func (r *report) see(f *Found) {
 			r.offline = append(r.offline, i)
 		}
 	}
-	st.Offline, st.UnderReplicated = int32(len(r.offline)), int32(len(r.behind.partitions))
+	st.Offline, st.UnderReplicated = new(int32(len(r.offline))), new(int32(len(r.behind.partitions)))
 }
 
 // forget is for a topic that does not exist.
 func (r *report) forget() {
 	st := &r.status
-	st.TopicID, st.Partitions, st.ReplicationFactor, st.UnderReplicated, st.Offline = "", 0, 0, 0, 0
+	st.Settings = nil
+	st.TopicID, st.Partitions, st.ReplicationFactor, st.UnderReplicated, st.Offline = "", 0, 0, nil, nil
+	r.offline, r.behind = nil, behind{}
 	delete(r.conditions, conditions.Replicated)
 	delete(r.conditions, conditions.Adopted)
 }
@@ -81,7 +83,7 @@ func (r *report) ready(reason conditions.Reason, format string, args ...any) {
 
 // replicated sets Replicated by what was found, of a topic whose number of replicas is as wanted.
 func (r *report) replicated() {
-	if n := r.status.UnderReplicated; n > 0 {
+	if n := len(r.behind.partitions); n > 0 {
 		r.set(conditions.Replicated, conditions.UnderReplicated, "%d of %d partitions have replicas that are not in sync: %s", n, r.status.Partitions, &r.behind)
 		return
 	}
@@ -90,11 +92,11 @@ func (r *report) replicated() {
 
 // serves sets Ready of a topic that is as the spec says.
 func (r *report) serves() {
-	if n := r.status.Offline; n > 0 {
+	if n := len(r.offline); n > 0 {
 		r.ready(conditions.Offline, "%d of %d partitions have no leader, nobody can write or read them: %s", n, r.status.Partitions, some(r.offline))
 		return
 	}
-	if n := r.status.UnderReplicated; n > 0 {
+	if n := len(r.behind.partitions); n > 0 {
 		r.ready(conditions.Applied, "the topic is as the spec says; %d of %d partitions are under-replicated", n, r.status.Partitions)
 		return
 	}
