@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -37,25 +38,35 @@ func (c Cluster) podTemplate() corev1.PodTemplateSpec {
 	}
 }
 
-// PodLabels are the labels of every pod: the user's, and ours, which win.
+// PodLabels are the labels of every pod: the user's, and ours.
 func (c Cluster) PodLabels() map[string]string {
-	l := map[string]string{}
-	maps.Copy(l, c.Spec.PodTemplate.Labels)
+	l := usersOwn(c.Spec.PodTemplate.Labels)
 	maps.Copy(l, labels(c.Name))
 	return l
 }
 
 // PodAnnotations are the annotations of every pod, without those that say what it was started with or where it is.
 func (c Cluster) PodAnnotations() map[string]string {
-	a := map[string]string{}
-	for k, v := range c.Spec.PodTemplate.Annotations {
-		if k != RestartHashAnnotation && k != RackAnnotation {
-			a[k] = v
-		}
-	}
-	a[PodKeysAnnotation] = podKeys(c.Spec.PodTemplate.Labels, c.Spec.PodTemplate.Annotations)
+	a := usersOwn(c.Spec.PodTemplate.Annotations)
+	a[PodKeysAnnotation] = podKeys(usersOwn(c.Spec.PodTemplate.Labels), a)
 	return a
 }
+
+// usersOwn are the labels or annotations of spec.podTemplate without those that are not the user's to give to a pod: by them a pod is found, and
+// known for what it is.
+func usersOwn(keys map[string]string) map[string]string {
+	own := map[string]string{}
+	for k, v := range keys {
+		_, ours := labels("")[k]
+		if !ours && !strings.HasPrefix(k, "fairlead.io/") && !slices.Contains(statefulSetLabels, k) {
+			own[k] = v
+		}
+	}
+	return own
+}
+
+// statefulSetLabels are those that Kubernetes puts on each pod of a StatefulSet.
+var statefulSetLabels = []string{appsv1.PodIndexLabel, appsv1.StatefulSetPodNameLabel, appsv1.ControllerRevisionHashLabelKey}
 
 // podKeys lists keys that the user put on pods, so that they can be taken off again. Neither ' ' nor ';' is in a key.
 func podKeys(labels, annotations map[string]string) string {

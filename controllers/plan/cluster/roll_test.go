@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/conditions"
+	"github.com/fairlead-io/fairlead/controllers/desired"
 )
 
 func image(name string) func(*v1alpha1.ClusterSpec) {
@@ -243,6 +244,30 @@ func TestC50LabelsAndAnnotationsArePutOnInPlace(t *testing.T) {
 	}
 	if w.pods[1].labels["sidecar"] != "injected" || len(w.restarts()) != 0 {
 		t.Errorf("%v, restarted %v", w.pods[1].labels, w.restarts())
+	}
+}
+
+// Keys by which pods are known are not the user's: to put them on and take them off again would restart brokers for ever.
+func TestC50KeysOfPodsThatAreNotTheUsers(t *testing.T) {
+	w := converged(t, 3)
+	for id := range int32(3) {
+		w.racks[nodeName(id)] = "z"
+	}
+	reserved := map[string]string{
+		desired.RestartHashAnnotation: "x", desired.RackAnnotation: "x", desired.PodKeysAnnotation: "x", "app.kubernetes.io/instance": "x",
+		"apps.kubernetes.io/pod-index": "7", "statefulset.kubernetes.io/pod-name": "x", "controller-revision-hash": "x",
+	}
+	w.edit(func(s *v1alpha1.ClusterSpec) {
+		s.Rack = &v1alpha1.Rack{NodeLabel: "topology.kubernetes.io/zone"}
+		s.PodTemplate.Labels, s.PodTemplate.Annotations = reserved, reserved
+	})
+	w.run(patience)
+	for id, p := range w.pods {
+		for k := range reserved {
+			if p.labels[k] == "x" || p.labels[k] == "7" || p.annotations[k] == "x" {
+				t.Errorf("broker %d has %s of spec.podTemplate", id, k)
+			}
+		}
 	}
 }
 
