@@ -48,8 +48,14 @@ type Result struct {
 func (a *Applier) Do(ctx context.Context, c *v1alpha1.Cluster, actions []cluster.Action) Result {
 	var r Result
 	var failed []error
+	undone := false // the last action that was no event
 	for _, action := range actions {
-		switch err := a.one(ctx, c, action); {
+		if _, tells := action.(cluster.Event); tells && undone {
+			continue // of what did not happen
+		}
+		err := a.one(ctx, c, action)
+		undone = err != nil
+		switch {
 		case err == nil:
 			r.Done = append(r.Done, action)
 		case apierrors.IsConflict(err):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -145,6 +146,30 @@ func TestAFailureAmongOthers(t *testing.T) {
 	if len(got.Done) != 1 || got.Done[0] != (cluster.UnregisterBroker{ID: 3}) || got.Outdated || got.Failed == nil ||
 		!strings.Contains(got.Failed.Error(), "delete pod c-0: it is old") || !strings.Contains(got.Failed.Error(), "no rights") || !apierrors.IsForbidden(got.Failed) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What did not happen is no event: it would be told anew with each try.
+func TestNoEventOfWhatFailed(t *testing.T) {
+	w := &world{errors: map[string]error{
+		"delete *v1.Pod ns/c-0":    apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "c-0", errors.New("no rights")),
+		"application/apply-patch+": apierrors.NewConflict(schema.GroupResource{}, "c-config", errors.New("it changed")),
+	}}
+	told := func(what string) cluster.Event { return cluster.Event{Type: "Normal", Reason: "R", Message: what} }
+	w.applier().Do(t.Context(), c, []cluster.Action{
+		told("of the status"),
+		cluster.DeletePod{Name: "c-0", UID: "u"}, told("deleted c-0"), told("and more of it"),
+		cluster.Apply{Object: files()}, told("written"),
+		cluster.DeletePod{Name: "c-1", UID: "u"}, told("deleted c-1"),
+	})
+	var events []string
+	for _, call := range w.calls {
+		if what, is := strings.CutPrefix(call, "event Normal R *v1alpha1.Cluster "); is {
+			events = append(events, what)
+		}
+	}
+	if want := []string{"of the status", "deleted c-1"}; !slices.Equal(events, want) {
+		t.Errorf("%q, want %q", events, want)
 	}
 }
 
