@@ -52,6 +52,9 @@ func brokersOf(s Snapshot) []*broker {
 			node = s.Nodes[b.pod.Spec.NodeName]
 		}
 		b.state = stateOf(b.pod, node, s.Now)
+		if r, known := b.said.Get(); known && b.state.down() && !servesNobody(r) {
+			b.state.kind, b.state.failing = running, b.state.failing && !r.Ready // what it says is newer than what the kubelet said
+		}
 		brokers = append(brokers, b)
 	}
 	return brokers
@@ -88,7 +91,12 @@ func (b *broker) idle() bool {
 		return true
 	}
 	r, known := b.said.Get()
-	if !known || r.IsQuorumLeader {
+	return known && servesNobody(r)
+}
+
+// servesNobody tells whether nobody depends on a broker that says this.
+func servesNobody(r adminapi.Readiness) bool {
+	if r.IsQuorumLeader {
 		return false
 	}
 	switch r.Phase {

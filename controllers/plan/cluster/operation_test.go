@@ -90,6 +90,19 @@ func TestWhichBrokerIsRestartedNext(t *testing.T) {
 		{"an old pod that does not run before all others, without a verdict", func(s *Snapshot) { s.crash(2); s.unsafe(2) }, 2},
 		{"an old pod that does not run, also while a new one fails", func(s *Snapshot) { s.isNew(1); s.crash(1); s.crash(2) }, 2},
 		{"an old pod that does not run, though nothing is known of brokers", func(s *Snapshot) { s.crash(2); s.Brokers, s.Verdicts = nil, nil }, 2},
+		{"not by the kubelet's word alone: a pod that is said not to run answers, and may not be stopped", func(s *Snapshot) {
+			said := s.Brokers[2]
+			s.crash(2)
+			s.Brokers[2] = said
+			s.unsafe(1)
+			s.unsafe(2)
+		}, nobody},
+		{"a leader that does not serve before the others, who may not be stopped because of it", func(s *Snapshot) {
+			s.Pods[0].Status.Conditions = nil
+			s.say(0, func(r *adminapi.Readiness) { r.Ready, r.CaughtUp, r.Phase = false, false, adminapi.Recovering })
+			s.unsafe(1)
+			s.unsafe(2)
+		}, 0},
 		{"one broker, though another is somewhat behind: that is in the verdict", func(s *Snapshot) { s.say(2, func(r *adminapi.Readiness) { r.CaughtUp = false }) }, 1},
 		{"nobody before the template is as wanted", func(s *Snapshot) {
 			s.Objects.StatefulSet = s.Objects.StatefulSet.DeepCopy()

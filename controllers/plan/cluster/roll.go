@@ -110,7 +110,7 @@ func (t *turn) nextBroken() *broker {
 }
 
 // rollable are the brokers of an old revision whose process runs, in the order in which they are restarted: those that are not ready
-// first, then by number, and the leader of the quorum only when it is the last of all.
+// first, then by number, and the leader of the quorum, if it serves, only when it is the last of all.
 func (t *turn) rollable() []*broker {
 	var list []*broker
 	for _, b := range t.outdated() {
@@ -135,12 +135,12 @@ const (
 func order(b *broker) int {
 	r, known := b.said.Get()
 	switch {
+	case !known || !b.serves():
+		return notServing
 	case r.IsQuorumLeader:
 		return leaderLast
-	case known && b.serves():
-		return serving
 	}
-	return notServing
+	return serving
 }
 
 // nextRestart is the first of them that may be stopped now.
