@@ -47,7 +47,9 @@ func (w *World) whole() bool {
 	return len(st.Voters) == 3 && !slices.ContainsFunc(st.Voters, func(r quorum.Replica) bool { return r.LogEnd == 0 })
 }
 
-// expendable tells whether every partition keeps an eligible replica that has lost nothing when a host may lose what it did not sync.
+// expendable tells whether a host may lose what it did not sync: then in each of its partitions fewer than min.insync.replicas of the eligible
+// replicas have lost something, and one has not. With more, nothing holds what is committed: the one that has it may be out of the ISR
+// before the controller hears of the losses, and not in the ELR, since the ISR looks long enough without it.
 func (w *World) expendable(h *host) bool {
 	image := w.image()
 	for _, t := range w.topics {
@@ -56,7 +58,15 @@ func (w *World) expendable(h *host) bool {
 			return false
 		}
 		for _, s := range topic.Partitions() {
-			if s.HasReplica(h.id) && !slices.ContainsFunc(slices.Concat(s.ISR, s.ELR), func(n kafka.NodeID) bool { return n != h.id && !w.hosts[n].unclean }) {
+			lost, kept := 0, 0
+			for _, n := range slices.Concat(s.ISR, s.ELR) {
+				if n == h.id || w.hosts[n].unclean {
+					lost++
+				} else {
+					kept++
+				}
+			}
+			if s.HasReplica(h.id) && (kept == 0 || lost >= w.minISR()) {
 				return false
 			}
 		}
