@@ -151,6 +151,22 @@ func TestWhatBecomesOfARecordedRestart(t *testing.T) {
 			s.isNew(1)
 			s.say(1, func(r *adminapi.Readiness) { r.CaughtUp = false })
 		}, waits},
+		{"what is not in sync in the new one has no leader: the next is recorded", func(s *Snapshot) {
+			s.podOf(1).UID = "new"
+			s.isNew(1)
+			s.say(1, func(r *adminapi.Readiness) { r.CaughtUp, r.OutOfSync = false, 2 })
+			m, _ := s.Metadata.Get()
+			m.Offline = 2
+			s.Metadata = fact.Known(m)
+		}, "2"},
+		{"more than that is not in sync", func(s *Snapshot) {
+			s.podOf(1).UID = "new"
+			s.isNew(1)
+			s.say(1, func(r *adminapi.Readiness) { r.CaughtUp, r.OutOfSync = false, 3 })
+			m, _ := s.Metadata.Get()
+			m.Offline = 2
+			s.Metadata = fact.Known(m)
+		}, waits},
 		{"the new one cannot be asked", func(s *Snapshot) { s.podOf(1).UID = "new"; s.isNew(1); delete(s.Brokers, 1) }, waits},
 		{"the new one fails", func(s *Snapshot) { s.podOf(1).UID = "new"; s.isNew(1); s.crash(1) }, waits},
 		{"the new one is ready and in sync: the next is recorded", func(s *Snapshot) { s.podOf(1).UID = "new"; s.isNew(1) }, "2"},

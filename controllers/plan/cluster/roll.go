@@ -26,10 +26,21 @@ func (t *turn) roll(op *v1alpha1.Operation) {
 		}
 	case string(b.pod.UID) == op.PodUID:
 		t.restart(b)
-	case b.outdated(t.hash()) || b.settled() || t.nextBroken() != nil || t.outage() && t.nextRestart() != nil:
+	case b.outdated(t.hash()) || t.back(b) || t.nextBroken() != nil || t.outage() && t.nextRestart() != nil:
 		// It is back; or there is something newer to restart it with; or it may be waiting for others that do not run, whose turn it is.
 		t.status.Operation = nil
 	}
+}
+
+// back tells whether the broker has come back as far as it can: a replica whose partition has no leader has nobody to catch up with, and
+// would hold up all others for as long as the broker is away that has it. What they may do is in their verdicts.
+func (t *turn) back(b *broker) bool {
+	if b.settled() {
+		return true
+	}
+	r, known := b.said.Get()
+	m, counted := t.s.Metadata.Get()
+	return b.pod != nil && !b.going() && known && r.Ready && counted && r.OutOfSync > 0 && r.OutOfSync <= m.Offline
 }
 
 // restart deletes the pod, if what was found when it was recorded still holds. If not, the record goes: nothing was done yet.

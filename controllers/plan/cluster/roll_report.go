@@ -32,7 +32,7 @@ func (t *turn) reportRoll() {
 	t.within(Busy)
 	var parts []string
 	if rolling {
-		parts = append(parts, fmt.Sprintf("restarting broker %d", op.Broker))
+		parts = append(parts, fmt.Sprintf("restarting broker %d", op.Broker)+t.stage(op))
 	} else if why := t.obstacle(); why != "" {
 		parts = append(parts, "waiting: "+why)
 	} else {
@@ -42,6 +42,16 @@ func (t *turn) reportRoll() {
 		parts = append(parts, "to restart: "+strings.Join(left, ", "))
 	}
 	t.find(conditions.Progressing, conditions.Rolling, strings.Join(parts, "; "))
+}
+
+// stage tells what is left of a restart whose broker serves again.
+func (t *turn) stage(op *v1alpha1.Operation) string {
+	if int(op.Broker) < len(t.brokers) {
+		if b := t.brokers[op.Broker]; b.pod != nil && string(b.pod.UID) != op.PodUID && b.serves() && !b.settled() {
+			return ", which is back and has replicas that are not in sync yet"
+		}
+	}
+	return ""
 }
 
 // vetoes are why none of the brokers may be stopped.
