@@ -63,6 +63,9 @@ func brokersOf(s Snapshot) []*broker {
 // going tells whether the pod is being deleted.
 func (b *broker) going() bool { return b.pod != nil && b.pod.DeletionTimestamp != nil }
 
+// losesVolume tells whether the broker's volume goes with its pod.
+func (b *broker) losesVolume() bool { return b.claim != nil && b.claim.DeletionTimestamp != nil }
+
 // outdated tells whether the pod was started with something else than what is wanted now. One that is going is replaced as it is.
 func (b *broker) outdated(hash string) bool {
 	return b.pod != nil && !b.going() && b.pod.Annotations[desired.RestartHashAnnotation] != hash

@@ -103,6 +103,12 @@ func TestWhichBrokerIsRestartedNext(t *testing.T) {
 			s.unsafe(1)
 			s.unsafe(2)
 		}, 0},
+		{"not one whose volume somebody deletes", func(s *Snapshot) { s.Claims[1].DeletionTimestamp = &metav1.Time{Time: s.Now} }, 2},
+		{"nobody, when that one is left alone", func(s *Snapshot) {
+			s.Claims[1].DeletionTimestamp = &metav1.Time{Time: s.Now}
+			s.isNew(0)
+			s.isNew(2)
+		}, nobody},
 		{"one broker, though another is somewhat behind: that is in the verdict", func(s *Snapshot) { s.say(2, func(r *adminapi.Readiness) { r.CaughtUp = false }) }, 1},
 		{"nobody before the template is as wanted", func(s *Snapshot) {
 			s.Objects.StatefulSet = s.Objects.StatefulSet.DeepCopy()

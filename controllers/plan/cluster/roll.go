@@ -121,11 +121,12 @@ func (t *turn) nextBroken() *broker {
 }
 
 // rollable are the brokers of an old revision whose process runs, in the order in which they are restarted: those that are not ready
-// first, then by number, and the leader of the quorum, if it serves, only when it is the last of all.
+// first, then by number, and the leader of the quorum, if it serves, only when it is the last of all. One whose volume somebody deletes is left:
+// Kubernetes keeps the volume for as long as the pod is there, and no verdict is about its data.
 func (t *turn) rollable() []*broker {
 	var list []*broker
 	for _, b := range t.outdated() {
-		if b.state.kind == running {
+		if b.state.kind == running && !b.losesVolume() {
 			list = append(list, b)
 		}
 	}

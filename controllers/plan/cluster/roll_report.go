@@ -57,6 +57,11 @@ func (t *turn) stage(op *v1alpha1.Operation) string {
 // vetoes are why none of the brokers may be stopped.
 func (t *turn) vetoes() []string {
 	var out []string
+	for _, b := range t.outdated() {
+		if b.losesVolume() && b.state.kind == running {
+			out = append(out, fmt.Sprintf("broker %d is not restarted: its claim %s is being deleted, and its data go when its pod does; delete the pod if they may", b.id, b.claim.Name))
+		}
+	}
 	for _, b := range t.rollable() {
 		v, known := t.s.Verdicts[b.id].Get()
 		switch {
