@@ -82,8 +82,11 @@ func (c *checker) fetched(w *World, p *process) {
 // proposalLimit is how old a proposal may be when it is sent, again after others were lost, by a leader that is not yet fenced for that.
 const proposalLimit = 2 * sessionTimeout
 
-// proposed looks at an ISR change that a leader asks for.
+// proposed looks at an ISR change that a leader asks for. One that fenced itself hears nothing new, and sends its old one until it does.
 func (c *checker) proposed(w *World, p *process, req *kmsg.AlterPartitionRequest) {
+	if !p.member.Serving() {
+		return
+	}
 	for _, t := range req.Topics {
 		for _, rp := range t.Partitions {
 			s := p.image.Partition(kafka.TopicIDPartition{TopicID: t.TopicID, Partition: rp.Partition})
