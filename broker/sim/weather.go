@@ -188,8 +188,16 @@ func (x *weather) loseFolder(w *World, h *host) {
 		return
 	}
 	all := h.proc.parts.All()
-	if len(all) > 0 {
-		h.loseFolder(all[w.rnd.IntN(len(all))].TopicPartition())
+	if len(all) == 0 {
+		return
+	}
+	h.loseFolder(all[w.rnd.IntN(len(all))].TopicPartition())
+	for range 4 { // a new log start must be written: so it is noticed before long
+		w.after(w.between(0, 2*time.Second), func() {
+			for _, o := range w.hosts {
+				x.deleteRecords(w, o)
+			}
+		})
 	}
 }
 
