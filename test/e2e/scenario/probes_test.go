@@ -72,7 +72,8 @@ func processOf(t *testing.T, name string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(os.Getenv("FAIRLEAD_KUBE_RUN"), "pid", name))
 	kube.Must(t, err)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	id, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ") // followed by when it was started
+	pid, err := strconv.Atoi(id)
 	kube.Must(t, err)
 	return pid
 }
