@@ -90,7 +90,8 @@ type ClusterSpec struct {
 	Rack *Rack `json:"rack,omitempty"`
 
 	// What the brokers' pods have beside what the operator gives them. May change: labels and annotations are put on in place,
-	// for everything else the brokers are restarted one by one.
+	// for everything else the brokers are restarted one by one. Labels and annotations by which the operator and Kubernetes know a
+	// pod, those that begin with fairlead.io/ among them, are left out.
 	//
 	// +optional
 	PodTemplate PodTemplate `json:"podTemplate,omitempty"`
