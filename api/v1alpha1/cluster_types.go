@@ -265,6 +265,11 @@ type Quorum struct {
 	Voters []Voter `json:"voters"`
 	// Brokers that the cluster was founded with. Defaults of settings that depend on the number of brokers go by it for ever.
 	Brokers int32 `json:"brokers"`
+	// min.insync.replicas that the cluster begins with. Founders write it into the metadata's first state, which must be the same for
+	// all: until the quorum is formed an edit does not count.
+	//
+	// +optional
+	MinInSyncReplicas string `json:"minInSyncReplicas,omitempty"`
 	// The quorum was seen to have a leader: it is never founded again, and an empty volume joins as a new directory.
 	Formed bool `json:"formed"`
 }

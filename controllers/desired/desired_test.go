@@ -26,7 +26,7 @@ func minimal() Cluster {
 			Spec:       v1alpha1.ClusterSpec{Replicas: 3, Storage: v1alpha1.Storage{Size: resource.MustParse("10Gi")}},
 		},
 		Image: "registry.example/fairlead:1.0",
-		Quorum: v1alpha1.Quorum{ClusterID: "AAAAAAAAAAAAAAAAAAAAAQ", Brokers: 3, Voters: []v1alpha1.Voter{
+		Quorum: v1alpha1.Quorum{ClusterID: "AAAAAAAAAAAAAAAAAAAAAQ", Brokers: 3, MinInSyncReplicas: "2", Voters: []v1alpha1.Voter{
 			{ID: 0, DirectoryID: "AAAAAAAAAAAAAAAAAAAAEA"}, {ID: 1, DirectoryID: "AAAAAAAAAAAAAAAAAAAAEQ"}, {ID: 2, DirectoryID: "AAAAAAAAAAAAAAAAAAAAEg"}}},
 		LiveSettings: []string{"min.insync.replicas"},
 		Replicas:     3,
@@ -143,7 +143,7 @@ func TestDefaultsAreForTheNumberOfFounders(t *testing.T) {
 		replicas, inSync string
 	}{{1, "1", "1"}, {2, "2", "1"}, {3, "3", "2"}, {5, "3", "2"}} {
 		c := minimal()
-		c.Quorum.Brokers = r.brokers
+		c.Quorum.Brokers, c.Quorum.MinInSyncReplicas = r.brokers, ""
 		v := c.BrokerSettings()
 		if v["default.replication.factor"] != r.replicas || v["offsets.topic.replication.factor"] != r.replicas || v["min.insync.replicas"] != r.inSync {
 			t.Errorf("founded by %d: %v", r.brokers, v)

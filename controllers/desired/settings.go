@@ -29,11 +29,17 @@ func (c Cluster) BrokerSettings() config.Values {
 	for name, value := range c.Settings {
 		v[name] = value
 	}
+	if first := c.Quorum.MinInSyncReplicas; first != "" && !c.Quorum.Formed {
+		v[MinISR] = first
+	}
 	for name, value := range c.ownSettings() {
 		v[name] = value
 	}
 	return v
 }
+
+// MinISR is the setting that founders write into the first state of the metadata.
+const MinISR = "min.insync.replicas"
 
 // defaults are for a cluster that was founded with n brokers. The table's own defaults are for one broker.
 func defaults(n int32) config.Values {
@@ -45,7 +51,7 @@ func defaults(n int32) config.Values {
 	return config.Values{
 		"default.replication.factor":       replicas,
 		"offsets.topic.replication.factor": replicas,
-		"min.insync.replicas":              inSync,
+		MinISR:                             inSync,
 	}
 }
 

@@ -117,13 +117,29 @@ func TestAClusterOverKeptVolumesIsTheOneThatItWas(t *testing.T) {
 	}
 
 	for _, c := range kept {
-		c.Annotations["fairlead.io/quorum"] = "other 3 0@a,1@b,2@c"
+		c.Annotations["fairlead.io/quorum"] = "other 3 0@a,1@b,2@c 2"
 		break
 	}
 	mixed := newWorld(t, 3)
 	mixed.claims = kept
 	if p := mixed.step(); p.Status.Quorum != nil || mixed.reason(conditions.Progressing) != conditions.ApplyFailed {
 		t.Errorf("volumes of two clusters: %s", mixed.summary())
+	}
+}
+
+// The first state of the metadata must be the same for all founders, also for one that starts after an edit.
+func TestFoundersBeginWithOneMinISR(t *testing.T) {
+	w := newWorld(t, 3)
+	w.c.Spec.Config = map[string]string{"min.insync.replicas": "3"}
+	w.step()
+	w.edit(func(s *v1alpha1.ClusterSpec) { s.Config = map[string]string{"min.insync.replicas": "1"} })
+	w.step()
+	if file := w.objects.ConfigMap.Data["broker.properties"]; w.c.Status.Quorum.Formed || !strings.Contains(file, "min.insync.replicas=3\n") {
+		t.Errorf("founders begin with %s", file)
+	}
+	w.run(patience)
+	if file := w.objects.ConfigMap.Data["broker.properties"]; !strings.Contains(file, "min.insync.replicas=1\n") || w.settings["min.insync.replicas"] != "1" {
+		t.Errorf("then what is wanted counts: %s, %v", file, w.settings)
 	}
 }
 

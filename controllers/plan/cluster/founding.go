@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -39,6 +41,10 @@ func founding(t *turn) {
 	}
 	if found {
 		t.do(normal("TakingOver", "volumes of an earlier Cluster of this name were kept: it is cluster %s again", kept.ClusterID))
+	} else {
+		founders := t.want
+		founders.Settings = t.userSettings()
+		kept.MinInSyncReplicas = strings.TrimSpace(founders.BrokerSettings()[desired.MinISR])
 	}
 	t.status.Quorum = kept.DeepCopy()
 	t.within(Soon)
