@@ -105,11 +105,25 @@ func (t *turn) scaleOut(wanted int32) {
 	}
 }
 
-// departed takes brokers out of the metadata that have no pod and are not to have one.
+// departed tells of brokers that are yet to go, and takes brokers out of the metadata that have no pod and are not to have one.
 func departed(t *turn) {
 	m, known := t.s.Metadata.Get()
 	s := t.s.Objects.StatefulSet
-	if !known || s == nil || s.Spec.Replicas == nil {
+	if s == nil || s.Spec.Replicas == nil {
+		return
+	}
+	for _, b := range t.brokers {
+		if b.pod == nil || b.id < *s.Spec.Replicas || b.id < t.want.Replicas {
+			continue
+		}
+		where := ""
+		if b.state.kind == lost {
+			where = ": " + b.state.message
+		}
+		t.find(conditions.Progressing, conditions.ScalingIn, fmt.Sprintf("broker %d stops", b.id)+where)
+		t.within(Watchful)
+	}
+	if !known {
 		return
 	}
 	for _, id := range m.Registered {

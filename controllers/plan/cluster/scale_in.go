@@ -35,8 +35,11 @@ func (t *turn) scaleIn(op *v1alpha1.Operation) {
 		t.do(ScaleIn{smaller, why}, normal("ScalingIn", "taking broker %d away: it holds no replica and no vote", op.Broker))
 	case t.nextBroken() != nil:
 		t.status.Operation = nil // without it nobody may be there to say that the broker is gone; what is lost is that its volume was to go
-	case t.hasPod(op.Broker):
-		t.find(conditions.Progressing, conditions.ScalingIn, fmt.Sprintf("broker %d stops", op.Broker))
+	case t.hasPod(op.Broker) && t.brokers[op.Broker].state.kind == lost:
+		if t.nextRestart() != nil {
+			t.status.Operation = nil // likewise: nobody knows when the pod is gone
+		}
+	case t.hasPod(op.Broker): // it is waited for
 	default:
 		t.departing(op)
 	}

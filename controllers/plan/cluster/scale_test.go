@@ -187,6 +187,39 @@ func TestABrokenPodIsNotLeftForABrokerThatGoes(t *testing.T) {
 	}
 }
 
+// The node of a broker is lost when the broker is taken away.
+func TestABrokerThatGoesWithItsNodeHoldsUpNoRoll(t *testing.T) {
+	w := converged(t, 4)
+	w.replicas[3] = 0
+	w.edit(replicas(3))
+	w.lost[3] = true
+	for !w.did("scale StatefulSet") {
+		w.step()
+	}
+	for range 5 {
+		w.step()
+	}
+	if got := w.message(conditions.Progressing); !strings.Contains(got, "broker 3 stops: node node-3 is not ready since") {
+		t.Errorf("%s", got)
+	}
+	w.edit(image("fairlead:2"))
+	for range patience {
+		w.step()
+	}
+	if got := strings.Join(w.restarts(), " "); got != "a-1 a-2 a-0" {
+		t.Errorf("restarted %s: %s", got, w.summary())
+	}
+	if w.reason(conditions.Progressing) != conditions.ScalingIn {
+		t.Error(w.summary())
+	}
+	delete(w.lost, 3)
+	w.step()
+	w.run(patience)
+	if w.registered[3] || len(w.pods) != 3 {
+		t.Error(w.summary())
+	}
+}
+
 func TestABrokerThatIsToGoIsNotRestartedFirst(t *testing.T) {
 	w := converged(t, 4)
 	w.replicas[3] = 0
