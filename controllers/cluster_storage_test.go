@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -124,6 +125,20 @@ func TestC46VotersStay(t *testing.T) {
 	s.awaitCondition("c", "Progressing", metav1.ConditionFalse, string(conditions.ScaleInBlocked), "vote")
 	s.awaitPasses("c", 3)
 	s.sameUIDs("c", before)
+}
+
+// Volumes that are kept tell the next Cluster of the name that their quorum was formed.
+func TestClaimsAreMarkedWhenTheQuorumIsFormed(t *testing.T) {
+	s := newStage(t)
+	s.clusterWide()
+	s.operator()
+	s.cluster("c", 1)
+	s.awaitReady("c")
+	c := s.get("c")
+	q, ok := desired.ClaimQuorum(s.claim("c", 0))
+	if !ok || !equality.Semantic.DeepEqual(&q, c.Status.Quorum) {
+		t.Errorf("the claim has %+v, recorded is %+v", q, c.Status.Quorum)
+	}
 }
 
 // class makes a storage class of this test's own and has the Cluster use it.
