@@ -78,23 +78,36 @@ func (c *Cluster) LoadImage(ctx context.Context, tar string) error {
 func (c *Cluster) TagImage(ctx context.Context, from, to string) error {
 	nodes, err := c.Nodes(ctx)
 	for _, n := range nodes {
-		if _, one := c.Tool(ctx, "node", n.Name, "ctr", "--namespace", "k8s.io", "images", "tag", "--force", canonical(from), canonical(to)); one != nil {
-			err = errors.Join(err, one)
+		if one := c.tagOn(ctx, n.Name, from, to); one != nil {
+			err = errors.Join(err, fmt.Errorf("on node %s: %w", n.Name, one))
 		}
 	}
 	return err
 }
 
-// canonical is the name that a container runtime gives to an image without a registry's host.
-func canonical(name string) string {
-	first, rest, found := strings.Cut(name, "/")
-	switch {
-	case !found:
-		return "docker.io/library/" + name
-	case strings.ContainsAny(first, ".:") || first == "localhost":
-		return name
+func (c *Cluster) tagOn(ctx context.Context, node, from, to string) error {
+	ctr := []string{"node", node, "ctr", "--namespace", "k8s.io", "images"}
+	known, err := c.Tool(ctx, append(ctr, "list", "--quiet")...)
+	if err != nil {
+		return err
 	}
-	return "docker.io/" + first + "/" + rest
+	have, want, err := renamed(strings.Fields(known), from, to)
+	if err != nil {
+		return err
+	}
+	_, err = c.Tool(ctx, append(ctr, "tag", "--force", have, want)...)
+	return err
+}
+
+// renamed finds the whole name of an image among those that a container runtime knows, with the host and folders that it puts before, and gives
+// it and the same for another short name.
+func renamed(known []string, from, to string) (have, want string, err error) {
+	for _, name := range known {
+		if before, found := strings.CutSuffix(name, from); found && (before == "" || strings.HasSuffix(before, "/")) {
+			return name, before + to, nil
+		}
+	}
+	return "", "", fmt.Errorf("no image %s; there are %v", from, known)
 }
 
 // command runs one to its end. Errors hold what it wrote to standard error.

@@ -26,18 +26,18 @@ func TestNamespaceName(t *testing.T) {
 	f("Test", "e2e-abcde")
 }
 
-func TestCanonicalImage(t *testing.T) {
-	for name, want := range map[string]string{
-		"fairlead:dev":             "docker.io/library/fairlead:dev",
-		"team/fairlead:1":          "docker.io/team/fairlead:1",
-		"kube.fairlead.io/pause:1": "kube.fairlead.io/pause:1",
-		"localhost/x:1":            "localhost/x:1",
-		"example:5000/x:1":         "example:5000/x:1",
-	} {
-		if got := canonical(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
+func TestRenamedImage(t *testing.T) {
+	known := []string{"kube.example/pause:1", "sha256:0123", "host.example/library/fairlead:dev", "other.example/x/myfairlead:dev"}
+	f := func(from, to, have, want, failure string) {
+		t.Helper()
+		gotHave, gotWant, err := renamed(known, from, to)
+		if gotHave != have || gotWant != want || (err == nil) != (failure == "") || err != nil && !strings.Contains(err.Error(), failure) {
+			t.Errorf("%s to %s: %q, %q, %v", from, to, gotHave, gotWant, err)
 		}
 	}
+	f("fairlead:dev", "fairlead:next", "host.example/library/fairlead:dev", "host.example/library/fairlead:next", "")
+	f("kube.example/pause:1", "pause:2", "kube.example/pause:1", "pause:2", "")
+	f("lead:dev", "lead:next", "", "", "no image lead:dev")
 }
 
 func TestHasCondition(t *testing.T) {
