@@ -25,14 +25,11 @@ func (l *Log) writeAgain() error {
 }
 
 func (l *Log) writeSegmentAgain(s *segment) error {
-	if s.next <= l.flushed || s.size == 0 || s.complete() {
+	indexed, from := l.indexed(s)
+	if s.next <= l.flushed || s.size == 0 || from == s.size {
 		return nil
 	}
-	from := int64(0)
-	if s.hasSeal {
-		from = s.sealed.logBytes
-	}
-	if s.idx != nil {
+	if indexed {
 		at, err := l.floorOffset(s, s.idx.offsets, l.flushed-1)
 		if err != nil {
 			return err

@@ -159,6 +159,8 @@ func (l *Log) compactJournal() error {
 
 // seals lists the seals that count.
 func (l *Log) seals() []seal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var seals []seal
 	for _, s := range l.segs {
 		if s.hasSeal {

@@ -41,12 +41,9 @@ func (l *Log) flush(grown int64) error {
 				return err
 			}
 		}
-		sealed := int64(0)
-		if s.hasSeal {
-			sealed = s.sealed.logBytes
-		}
+		indexed, sealed := l.indexed(s)
 		closed := i < len(l.segs)-1
-		if s.idx != nil && s.size > sealed && (closed || s.size-sealed >= grown) {
+		if indexed && s.size > sealed && (closed || s.size-sealed >= grown) {
 			toSeal = append(toSeal, s)
 		}
 	}
@@ -244,7 +241,7 @@ func (l *Log) closeEpochs() error {
 // never written cost nothing to close.
 func (l *Log) sealNeeded() bool {
 	for _, s := range l.segs {
-		if s.size > 0 && !s.complete() {
+		if _, sealed := l.indexed(s); s.size > 0 && sealed != s.size {
 			return true
 		}
 	}

@@ -108,9 +108,7 @@ func (l *Log) CommitFlush(f *PendingFlush) error {
 // needsMoreThanSync tells whether something but the batches of the active segment is not durable, or due to be sealed.
 func (l *Log) needsMoreThanSync() bool {
 	s := l.active()
-	grown := s.size
-	if s.hasSeal {
-		grown -= s.sealed.logBytes
-	}
+	_, sealed := l.indexed(s)
+	grown := s.size - sealed
 	return l.namesDirty || !l.journal.settled || l.unproven || l.unsynced < len(l.segs)-1 || grown >= sealBytes
 }

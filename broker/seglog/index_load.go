@@ -41,6 +41,17 @@ func (l *Log) loadIndexes(s *segment) error {
 	return l.rebuildIndexes(s, size)
 }
 
+// indexed tells the writer whether the indexes of a segment are loaded, and how much of the segment is sealed. Readers load indexes beside the
+// writer, and drop a seal that does not fit; what was loaded stays until the writer takes it away.
+func (l *Log) indexed(s *segment) (loaded bool, sealed int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.hasSeal {
+		sealed = s.sealed.logBytes
+	}
+	return s.idx != nil, sealed
+}
+
 // readIndexes reads the indexes of a seal from the files; nil when they are not what was sealed.
 func (l *Log) readIndexes(s *segment, v seal) (*indexes, error) {
 	x := newIndexes()

@@ -151,7 +151,7 @@ func (l *Log) cutSegment(s *segment, position int64, next kafka.Offset) error {
 		}
 	}
 	l.tailDirty = false
-	if s.idx == nil {
+	if indexed, _ := l.indexed(s); !indexed {
 		return l.loadIndexes(s)
 	}
 	return l.truncateIndexFiles(s)
