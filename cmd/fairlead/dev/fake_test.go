@@ -118,6 +118,9 @@ func fakeBroker(file string) error {
 	if err != nil {
 		return err
 	}
+	// Before anything answers: who sees it answer may stop it.
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM)
 	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(int(b.Network.Listeners[0].Port)))
 	if err != nil {
 		return err
@@ -131,8 +134,6 @@ func fakeBroker(file string) error {
 			go answer(conn, cluster.brokers)
 		}
 	}()
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGTERM)
 	<-stop
 	return nil
 }
