@@ -98,9 +98,11 @@ func TestC46AScaleInIsRefusedWhileBrokersHoldReplicas(t *testing.T) {
 		}
 		return fmt.Errorf("broker 3 does not have it")
 	})
-	c.Holds(t, 20*time.Second, "all four brokers stay", func(ctx context.Context) error {
+	allFour := func(ctx context.Context) error {
 		return c.AllReady(ctx, namespace, "app.kubernetes.io/component=broker", 4)
-	})
+	}
+	c.Await(t, time.Minute, "kubelets have noticed all four", allFour) // the operator asks the brokers, and knows earlier
+	c.Holds(t, 20*time.Second, "all four brokers stay", allFour)
 	patch(t, c, namespace, "cluster/x", map[string]any{"replicas": 4})
 	awaitCalm(t, c, namespace)
 }
