@@ -9,12 +9,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/controllers/catalogue"
-	"github.com/fairlead-io/fairlead/controllers/conditions"
-	"github.com/fairlead-io/fairlead/test/kubetest"
 )
 
 // The whole operator, at its own pace, with 3 Clusters and 500 Topics in which nothing changes: no write. FAIRLEAD_IDLE=2m looks for two
@@ -56,22 +53,7 @@ func TestC50ThreeClustersAndFiveHundredTopicsAreIdle(t *testing.T) {
 		s.create(&v1alpha1.Topic{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: fmt.Sprint("t", i)},
 			Spec: v1alpha1.TopicSpec{ClusterRef: v1alpha1.ClusterReference{Name: names[i%len(names)]}}})
 	}
-	kubetest.Await(t, limit, func() error {
-		var list v1alpha1.TopicList
-		if err := s.kube.List(t.Context(), &list, client.InNamespace(s.ns)); err != nil {
-			return err
-		}
-		ready := 0
-		for i := range list.Items {
-			if conditions.Is(list.Items[i].Status.Conditions, conditions.Ready, conditions.Applied) {
-				ready++
-			}
-		}
-		if ready != topics {
-			return fmt.Errorf("%d of %d topics are ready", ready, topics)
-		}
-		return nil
-	})
+	awaitApplied(t, limit, s.kube, s.ns, topics)
 	if n := len(s.calls.Writes()); n < topics {
 		t.Errorf("%d writes were counted, for %d topics", n, topics)
 	}

@@ -443,6 +443,27 @@ func TestC43DeletionsOnBrokers(t *testing.T) {
 	s.awaitGone("g")
 }
 
+// awaitApplied waits until a number of Topics are as their specs say.
+func awaitApplied(t *testing.T, limit time.Duration, kube client.Client, ns string, topics int) {
+	t.Helper()
+	kubetest.Await(t, limit, func() error {
+		var list v1alpha1.TopicList
+		if err := kube.List(t.Context(), &list, client.InNamespace(ns)); err != nil {
+			return err
+		}
+		ready := 0
+		for i := range list.Items {
+			if conditions.Is(list.Items[i].Status.Conditions, conditions.Ready, conditions.Applied) {
+				ready++
+			}
+		}
+		if ready != topics {
+			return fmt.Errorf("%d of %d topics are ready", ready, topics)
+		}
+		return nil
+	})
+}
+
 // Five hundred Topics in one apply, beside a cluster that does not answer, with Topics of its own, and one Topic that can never be
 // ready: they are all ready soon, and then nothing is written.
 func TestC41C50FiveHundredTopics(t *testing.T) {
@@ -486,22 +507,7 @@ func TestC41C50FiveHundredTopics(t *testing.T) {
 	}
 	all.Wait()
 	applied := time.Since(began)
-	kubetest.Await(t, limit-applied, func() error {
-		var list v1alpha1.TopicList
-		if err := s.kube.List(t.Context(), &list, client.InNamespace(s.ns)); err != nil {
-			return err
-		}
-		ready := 0
-		for i := range list.Items {
-			if conditions.Is(list.Items[i].Status.Conditions, conditions.Ready, conditions.Applied) {
-				ready++
-			}
-		}
-		if ready != topics {
-			return fmt.Errorf("%d of %d topics are ready", ready, topics)
-		}
-		return nil
-	})
+	awaitApplied(t, limit-applied, s.kube, s.ns, topics)
 	t.Logf("%d topics applied in %v, ready after %v", topics, applied.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	s.awaitReady("failing", "False ConfigInvalid")
 	for i := range deadTopics {
