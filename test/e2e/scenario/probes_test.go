@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -54,6 +55,11 @@ func TestC54ProbesLetABrokerRecover(t *testing.T) {
 		dns := processOf(t, "dns")
 		kube.Must(t, syscall.Kill(dns, syscall.SIGSTOP))
 		defer func() { kube.Must(t, syscall.Kill(dns, syscall.SIGCONT)) }()
+		lookup, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if found, err := net.DefaultResolver.LookupHost(lookup, "x-bootstrap."+namespace+".svc.cluster.local."); err == nil {
+			t.Fatalf("names are still told: %v", found)
+		}
 		c.Holds(t, 90*time.Second, "no restart", func(ctx context.Context) error {
 			now, err := brokerPods(ctx, c, namespace)
 			for name, p := range now {
